@@ -44,7 +44,7 @@ import type {
 } from '../../src/history/run/history-replies.ts';
 import { outboxOutcome } from '../../src/history/tasks/outbox.ts';
 import { isDispatch, isSide, type TimerTask, type TransferTask } from '../../src/history/run/tasks.ts';
-import type { NextTimer } from '../../src/history/run/timer-queue.ts';
+import type { TaskPlace } from '../../src/history/commands/shard-task-commands.ts';
 import { historyCodec } from '../../src/codec/history-codec.ts';
 import { historyWire } from '../../src/codec/history-wire.ts';
 import { encodeCallback } from '../../src/wire/generated/lean/callback.ts';
@@ -407,7 +407,7 @@ export class ShardUnderTest {
     this.ask({ kind: 'batchStepped', key, taskId, step: stepOf(job.progress, { next }) });
   }
 
-  nextTimer(): NextTimer | undefined {
+  nextTimer(): TaskPlace | undefined {
     return this.core.shard.timers.next();
   }
 

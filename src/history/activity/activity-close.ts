@@ -1,4 +1,5 @@
 /** How an activity ends: what a worker says of it, or what its timers say. */
+import type { TaskOf } from '../run/tasks.ts';
 import { assert } from '../../kernel/assert.ts';
 import {
   armActivityTimer,
@@ -25,7 +26,6 @@ import { notePauseInfo } from '../steps/pause-info.ts';
 import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../run/reject.ts';
 import type { HistoryReply, Rejected } from '../run/history-replies.ts';
 import { type Activity, isRunning, type RunView } from '../run/state.ts';
-import type { TimerTask } from '../run/tasks.ts';
 import { retryState, timeoutType } from '../generated/enums.ts';
 import { ensureWorkflowTask } from '../steps/workflow-task.ts';
 
@@ -219,7 +219,7 @@ function noteEnd(run: RunDraft, activity: Activity): void {
 }
 
 /** The end of a backoff. */
-export function fireActivityRetry(draft: Draft, task: Extract<TimerTask, { readonly kind: 'activityRetry' }>): void {
+export function fireActivityRetry(draft: Draft, task: TaskOf<'activityRetry'>): void {
   const run = findRun(draft.shard, task.key);
   draft.finishTask(task.taskId);
   if (run === undefined) return;
@@ -232,7 +232,7 @@ export function fireActivityRetry(draft: Draft, task: Extract<TimerTask, { reado
   } else endBackoff(changing, task.scheduledEventId);
 }
 
-export function fireActivityTimeout(draft: Draft, task: Extract<TimerTask, { readonly kind: 'activityTimeout' }>): void {
+export function fireActivityTimeout(draft: Draft, task: TaskOf<'activityTimeout'>): void {
   const run = findRun(draft.shard, task.key);
   draft.finishTask(task.taskId);
   if (run === undefined) return;

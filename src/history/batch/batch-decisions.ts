@@ -8,6 +8,7 @@
  *
  * A job that has ended is kept as closed workflows are, and found for as long.
  */
+import type { TaskOf } from '../run/tasks.ts';
 import { jobIdOf } from '../../batches/job-id.ts';
 import { type AfterStep, newBatch, stepped } from '../../batches/batch.ts';
 import { unreachable } from '../../kernel/assert.ts';
@@ -18,13 +19,10 @@ import { beginWithoutWorker } from '../steps/begin-without-worker.ts';
 import { decideClose } from '../steps/close.ts';
 import { endRunLetter } from '../steps/redrive.ts';
 import { findRun, isRejected, reject, workflowBehind, workflowClosed, workflowNotFound } from '../run/reject.ts';
-import type { HistoryReply, Rejected } from '../run/history-replies.ts';
+import { type HistoryReply, type Rejected, done } from '../run/history-replies.ts';
 import { isOf, isRunning, type RunOf, type RunView, type ShardView } from '../run/state.ts';
 import type { TaskFailure } from '../commands/hand-over-commands.ts';
-import type { TimerTask } from '../run/tasks.ts';
 import type { BatchStepped, DescribeBatch, StartBatch, StopBatch } from '../commands/batch-commands.ts';
-
-const done: HistoryReply = { kind: 'done' };
 
 export function startBatch(draft: Draft, command: StartBatch & RoomForRuns): HistoryReply {
   const earlier = findRun(draft.shard, { ...command.key, runId: '' });
@@ -104,7 +102,7 @@ export function batchStepped(draft: Draft, { key, taskId, step }: BatchStepped):
 }
 
 /** No attempt at its step succeeds. A letter would leave a job that runs for ever if it is purged: the job ends, and says why. */
-export function failBatch(draft: Draft, { taskId, key }: BatchStepTask, { errorMessage }: TaskFailure): HistoryReply {
+export function failBatch(draft: Draft, { taskId, key }: TaskOf<'batchStep'>, { errorMessage }: TaskFailure): HistoryReply {
   if (draft.shard.isBehind(key.runId)) return workflowBehind;
   const found = findBatch(draft.shard, key);
   if (isRejected(found) || !isRunning(found)) {
@@ -116,8 +114,6 @@ export function failBatch(draft: Draft, { taskId, key }: BatchStepTask, { errorM
   follow(run, { kind: 'failed', message: errorMessage });
   return done;
 }
-
-type BatchStepTask = Extract<TimerTask, { readonly kind: 'batchStep' }>;
 
 function follow(run: RunDraft, next: AfterStep): void {
   const { draft } = run;

@@ -4,16 +4,14 @@ import { childThatStarted } from '../run/child-starts.ts';
 import type { FindChild, OutboxOutcome, RecordChildClosed } from '../commands/history-commands.ts';
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import { findRun, workflowNotFound } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import { type Child, isRunning } from '../run/state.ts';
-import type { Sender, TransferTask } from '../run/tasks.ts';
+import type { Sender, TaskOf } from '../run/tasks.ts';
 import { parentClosePolicy, startChildFailedCause } from '../generated/enums.ts';
 import { authorOf, goesOnWithChild, openParent } from '../run/reset-runs.ts';
 import { ensureWorkflowTask } from '../steps/workflow-task.ts';
 
-type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
-
-export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: OutboxOutcome): void {
+export function finishStartChild(run: RunDraft, task: TaskOf<'startChild'>, outcome: OutboxOutcome): void {
   const child = run.run.children.get(task.initiatedEventId);
   if (!isRunning(run.run)) {
     if (outcome.kind === 'childStarted') followClosePolicy(run.draft, task, outcome.runId);
@@ -45,7 +43,7 @@ export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: O
  * The parent closed before it knew that this child had started: its close policy is applied now, unless a run goes on that has this child. A
  * child that is left alone gets the first workflow task that its parent would have let out.
  */
-export function followClosePolicy(draft: Draft, task: StartChildTask, runId: string): void {
+export function followClosePolicy(draft: Draft, task: TaskOf<'startChild'>, runId: string): void {
   const { key, sender, initiatedEventId, parentClosePolicy: policy = parentClosePolicy.terminate } = task;
   const parent = sender ?? starterOf(draft, task);
   if (parent !== undefined && goesOnWithChild(draft.shard, parent, initiatedEventId)) return;
@@ -56,7 +54,7 @@ export function followClosePolicy(draft: Draft, task: StartChildTask, runId: str
 }
 
 /** The run in whose name a parent that is not deleted has asked for this child. */
-function starterOf({ shard }: Draft, { key, initiatedEventId }: StartChildTask): Sender | undefined {
+function starterOf({ shard }: Draft, { key, initiatedEventId }: TaskOf<'startChild'>): Sender | undefined {
   const parent = findRun(shard, key);
   return parent === undefined ? undefined : authorOf(parent, initiatedEventId);
 }
@@ -80,7 +78,6 @@ function writeChildStarted(run: RunDraft, child: Child, runId: string): void {
 }
 
 export function recordChildClosed(draft: Draft, command: RecordChildClosed): HistoryReply {
-  const done: HistoryReply = { kind: 'done' };
   const { initiatedEventId } = command.parent;
   const parent = openParent(draft.shard, command.parent);
   if (parent === undefined) return done;

@@ -1,4 +1,5 @@
 /** What a shard is told of completion callbacks, and what it has somebody do for them. */
+import type { TriedTask } from './task-commands.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 
 /** Callbacks that a run begins with, or that an open one is given by a start. Public bytes, temporal.api.common.v1.Callback. */
@@ -27,12 +28,7 @@ export type OnConflict = {
 };
 
 /** It is the turn of a callback's task. What is to be sent is handed out once that is committed (DeliverCallback). */
-export type RunCallback = {
-  readonly kind: 'runCallback';
-  readonly taskId: number;
-  /** How often it was tried: handed back. */
-  readonly tries: { readonly attempt: number; readonly failures: number };
-};
+export type RunCallback = TriedTask & { readonly kind: 'runCallback' };
 
 export type UpdateRejection = {
   /** temporal.api.failure.v1.Failure */
@@ -48,10 +44,8 @@ export type UpdateEnded = {
 };
 
 /** What RunCallback leads to. */
-export type DeliverCallback = {
+export type DeliverCallback = TriedTask & {
   readonly kind: 'deliverCallback';
-  readonly taskId: number;
-  readonly tries: RunCallback['tries'];
   readonly key: RunKey;
   readonly namespace: string;
   readonly callback: Uint8Array;

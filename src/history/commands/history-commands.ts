@@ -26,7 +26,7 @@ import type { FinishQueryDispatch, QueryResult } from './query-commands.ts';
 import type { CreateSchedule, ScheduleRequest, StartedBySchedule } from './schedule-commands.ts';
 import type { FoundRunKeys } from './run-keys.ts';
 import type { OwnerRequest } from './owner-requests.ts';
-import type { TaskCommand } from './task-commands.ts';
+import type { TaskCommand, TriedTask } from './task-commands.ts';
 import type { EndSpeculative, StartAndUpdateOf, UpdateMessage, UpdateRequest } from './update-commands.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
 
@@ -343,25 +343,20 @@ export type CloseOutcome =
  * A pending outbox task is to be delivered: its message is built from its run as it is. The shard's own; writes nothing: the effect carries the
  * message.
  */
-export type RunOutboxTask = {
+export type RunOutboxTask = TriedTask & {
   readonly kind: 'runOutboxTask';
-  readonly taskId: number;
   /** The id of a child that may be made. */
   readonly newRunId: string;
-  /** How often it was tried: handed back with the message. */
-  readonly tries: { readonly attempt: number; readonly failures: number };
 };
 
 /** A request to the shard of that workflow. Its answer becomes FinishOutboxTask. */
 export type OutboxMessage = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest };
 
 /** What RunOutboxTask leads to. */
-export type Deliver = {
+export type Deliver = TriedTask & {
   readonly kind: 'deliver';
-  readonly taskId: number;
   /** undefined: there is nothing to ask (any more), the task is done. */
   readonly message: OutboxMessage | undefined;
-  readonly tries: RunOutboxTask['tries'];
 };
 
 /** Completions of transfer tasks that no other record has carried yet. */

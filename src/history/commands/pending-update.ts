@@ -25,6 +25,7 @@ export type UpdateStarted = {
   readonly runId: string;
   readonly firstExecutionRunId: string;
   readonly started: boolean;
+  /** WorkflowExecutionStatus of that run. */
   readonly status: number;
 };
 

@@ -1,6 +1,9 @@
 /** What a shard commands itself about the timers and transfer tasks of its state. */
 import type { RunKey } from '../../kernel/run-key.ts';
 
+/** A task whose turn it is. `tries`: how often it was tried, handed back with the effect. */
+export type TriedTask = { readonly taskId: number; readonly tries: { readonly attempt: number; readonly failures: number } };
+
 /** A timer is due. */
 export type FireTimer = {
   readonly kind: 'fireTimer';
@@ -25,12 +28,7 @@ export type NoteAtMatching = { readonly kind: 'noteAtMatching'; readonly taskIds
 export type RowRefused = { readonly kind: 'rowRefused'; readonly key: RunKey };
 
 /** The task is to be run: its run is in memory then. Writes nothing where there is something to do. */
-export type WriteRow = {
-  readonly kind: 'writeRow';
-  readonly taskId: number;
-  /** How often it was tried: handed back with the effect. */
-  readonly tries: { readonly attempt: number; readonly failures: number };
-};
+export type WriteRow = TriedTask & { readonly kind: 'writeRow' };
 
 /** The row is written. */
 export type FinishRow = { readonly kind: 'finishRow'; readonly taskId: number };

@@ -1,11 +1,9 @@
 /** What events, attempts and operators do to a pending activity. */
+import type { FactOf } from '../run/record.ts';
 import type { EventOf } from '../run/events.ts';
-import type { Fact } from '../run/record.ts';
 import type { Activity, Run } from '../run/state.ts';
 import { answeredBytes, withAnswered } from '../run/answered-requests.ts';
 import type { ActivityOperations, ActivityOptions } from '../run/activity-operations.ts';
-
-type FactOf<Kind extends Fact['kind']> = Extract<Fact, { readonly kind: Kind }>;
 
 export function beginActivity(run: Run, event: EventOf<'activityTaskScheduled'>): void {
   const a = event.attributes;

@@ -7,7 +7,7 @@ import type { HistoryEvent } from '../run/events.ts';
 import { mergeFields } from '../run/fields.ts';
 import type { HistoryWire } from '../run/history-replies.ts';
 import { changedProgress } from '../run/progress-change.ts';
-import type { Fact } from '../run/record.ts';
+import type { Fact, FactOf } from '../run/record.ts';
 import { scheduledWorkflowTask } from '../run/scheduled-task.ts';
 import type { Schedule } from '../run/schedule-state.ts';
 import type { Run } from '../run/state.ts';
@@ -29,7 +29,7 @@ import { evolveEvent } from './evolve-event.ts';
 import { attachRequestId, beginAgain, endFailedWorkflowTask } from './evolve-run.ts';
 
 /** About the shard, not only about the run (evolve.ts). */
-export type ShardFact = Extract<Fact, { readonly kind: 'runPutAside' | 'runTakenBack' | 'runForgotten' }>;
+export type ShardFact = FactOf<'runPutAside' | 'runTakenBack' | 'runForgotten'>;
 export type RunFact = Exclude<Fact, ShardFact>;
 
 export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: HistoryWire): void {

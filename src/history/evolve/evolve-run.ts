@@ -1,10 +1,10 @@
 /** How a run begins, begins again, and closes; what its requests and its workflow task have in common for events and facts. */
+import type { FactOf } from '../run/record.ts';
 import { taskQueueKind } from '../generated/enums.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import { noCallbacks, withAttached } from '../run/callback.ts';
 import type { EventOf } from '../run/events.ts';
 import { Pending } from '../run/pending.ts';
-import type { Fact } from '../run/record.ts';
 import { newRun, type Run } from '../run/state.ts';
 import { dropTold } from '../run/update-callbacks.ts';
 
@@ -65,7 +65,7 @@ function runExpiration(executionTimeMs: number, runTimeoutMs: number, executionE
 }
 
 /** What clocks measure begins now, but for timers: those are in its history. */
-export function beginAgain(run: Run, { requestId, bases }: Extract<Fact, { readonly kind: 'runReset' }>, nowMs: number): void {
+export function beginAgain(run: Run, { requestId, bases }: FactOf<'runReset'>, nowMs: number): void {
   const { start } = run;
   const executionExpirationMs = start.executionTimeoutMs === 0 ? 0 : nowMs + start.executionTimeoutMs;
   run.reset = { requestId, timeMs: nowMs, originalStartTimeMs: start.startTimeMs, bases };

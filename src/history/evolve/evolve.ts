@@ -16,7 +16,7 @@ import type { RecordedEvent } from '../run/events.ts';
 import { closeOutcome, closesRun } from '../run/event-meanings.ts';
 import { runFromStarted } from './evolve-run.ts';
 import { timersOf } from '../run/timers-of.ts';
-import { beginsRun, type Fact, type HistoryRecord, type RunChange } from '../run/record.ts';
+import { beginsRun, type HistoryRecord, type RunChange, type FactOf } from '../run/record.ts';
 import type { HistoryWire } from '../run/history-replies.ts';
 import type { Shard } from '../shard/shard.ts';
 import { type BegunLetter, LetterMarks } from '../run/letter-marks.ts';
@@ -74,10 +74,8 @@ function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire:
   return undefined;
 }
 
-type RunPutAside = Extract<Fact, { readonly kind: 'runPutAside' }>;
-
 /** The run's tasks leave the queues (execution/put-aside.ts says why), and come back with `takeBack`. */
-function putAside(shard: Shard, run: Run, { failedCommand, taskId, reason }: RunPutAside, timeMs: number): void {
+function putAside(shard: Shard, run: Run, { failedCommand, taskId, reason }: FactOf<'runPutAside'>, timeMs: number): void {
   const { runId } = run.key;
   shard.putAside(run, { failedCommand, reason, timeMs });
   for (const task of shard.transfers.values()) if (task.key.runId === runId) shard.putTaskAside(task);

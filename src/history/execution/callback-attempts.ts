@@ -9,7 +9,7 @@ import type { Draft, RunDraft } from '../draft/draft.ts';
 import { endLetterOf, endRunLetter, noop } from '../steps/redrive.ts';
 import { callbackState } from '../generated/enums.ts';
 import { findRun } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import { isRunning, type RunView } from '../run/state.ts';
 import type { CallbackBackoffTask, InvokeCallbackTask } from '../run/tasks.ts';
 import { callbackOf, type CallbackUpdate, isUnsettled, mayBeTried } from '../run/callback.ts';
@@ -17,8 +17,6 @@ import type { CallbackAnswered, DeliverCallback, RunCallback } from '../commands
 import { invoke } from '../steps/invoke-callbacks.ts';
 import { closedFirst } from '../steps/updates.ts';
 import { addEndOfRun } from '../steps/end-of-run.ts';
-
-const done: HistoryReply = { kind: 'done' };
 
 export function runCallback(draft: Draft, { taskId, tries }: RunCallback): HistoryReply {
   const task = taskOf(draft, taskId);

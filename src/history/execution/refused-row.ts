@@ -9,11 +9,9 @@
 import type { Draft } from '../draft/draft.ts';
 import { endLetterOf, noop } from '../steps/redrive.ts';
 import { findRun } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import { isRunning, type ShardView } from '../run/state.ts';
 import type { FinishRow, RowRefused, WriteRow } from '../commands/task-commands.ts';
-
-const done: HistoryReply = { kind: 'done' };
 
 export function rowRefused(draft: Draft, { key }: RowRefused): HistoryReply {
   const run = findRun(draft.shard, key);

@@ -7,17 +7,15 @@
  * So goes a run in preparation, which nobody has gone on with. A run that leaves memory takes its retention timer along: closed runs are the most
  * numerous, and their rows say when they are due.
  */
+import type { TaskOf } from '../run/tasks.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { RetireRuns } from '../commands/history-commands.ts';
 import type { Draft } from '../draft/draft.ts';
 import { findAnyRun } from '../run/reject.ts';
 import type { HistoryReply } from '../run/history-replies.ts';
-import type { TimerTask } from '../run/tasks.ts';
-
-type RetentionTask = Extract<TimerTask, { readonly kind: 'retention' }>;
 
 /** A run whose retention is over takes others along whose time is over. */
-export function fireRetention(draft: Draft, fired: RetentionTask): void {
+export function fireRetention(draft: Draft, fired: TaskOf<'retention'>): void {
   const { shard, limits, nowMs } = draft;
   const run = findAnyRun(shard, fired.key);
   if (run === undefined) return draft.finishTask(fired.taskId);

@@ -11,11 +11,12 @@
  *
  * Where very many are near, the horizon comes nearer, and what lies behind it leaves.
  */
+import type { TaskPlace } from '../commands/shard-task-commands.ts';
 import { installTimer } from './install.ts';
 import type { TimerPage, TimerRow } from '../shard/rows.ts';
 import { RowWindow } from './row-window.ts';
 import type { TimerTask } from '../run/tasks.ts';
-import { beforeAll, type TimerPlace } from '../run/timer-queue.ts';
+import { beforeAll } from '../run/timer-queue.ts';
 
 export type TimerWindowLimits = Readonly<Record<keyof typeof defaultTimerWindowLimits, number>>;
 
@@ -50,7 +51,7 @@ export class TimerWindow extends RowWindow<TimerPage, TimerRow, TimerTask> {
   }
 
   /** All timers up to there are in memory. */
-  get horizon(): TimerPlace {
+  get horizon(): TaskPlace {
     return this.shard.timers.horizon;
   }
 
@@ -124,7 +125,7 @@ export class TimerWindow extends RowWindow<TimerPage, TimerRow, TimerTask> {
     return task.fireTimeMs > neededUntilMs && this.shard.timers.isFar(task);
   }
 
-  #reachesTo(place: TimerPlace, nowMs: number): void {
+  #reachesTo(place: TaskPlace, nowMs: number): void {
     this.shard.moveTimerHorizon(place);
     this.#wakeMs = nowMs + Math.max(0, place.fireTimeMs - nowMs) / 2;
   }

@@ -1,4 +1,5 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
+import type { UpdateStarted } from '../commands/pending-update.ts';
 import type { PutAsideDescription } from '../commands/put-aside-description.ts';
 import type { ShownOptions, ActivityPause } from './activity-operations.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
@@ -51,6 +52,7 @@ export type Rejection =
 export type Rejected = { readonly kind: 'rejected'; readonly rejection: Rejection };
 
 export type Done = { readonly kind: 'done' };
+export const done: Done = { kind: 'done' };
 
 /** `runId`: the run that has the signal, for the link to it. */
 export type SignaledReply = { readonly kind: 'signaled'; readonly runId: string };
@@ -58,13 +60,7 @@ export type SignaledReply = { readonly kind: 'signaled'; readonly runId: string 
 /** `runId`: the child's first run. */
 export type ChildFound = { readonly kind: 'childFound'; readonly runId: string };
 
-export type StartReply = {
-  readonly kind: 'started';
-  readonly runId: string;
-  readonly firstExecutionRunId: string;
-  readonly started: boolean;
-  /** WorkflowExecutionStatus of that run. */
-  readonly status: number;
+export type StartReply = UpdateStarted & {
   /** The run's first, started for who asked for it. Absent: matching has it, or will have. */
   readonly workflowTask?: StartedWorkflowTask | undefined;
 };

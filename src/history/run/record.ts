@@ -192,6 +192,8 @@ export type Fact =
   /** The run is deleted: nothing of it stays. */
   | { readonly kind: 'runForgotten' };
 
+export type FactOf<Kind extends Fact['kind']> = Extract<Fact, { readonly kind: Kind }>;
+
 /** What people who read the topic see of a record about runs: the name of its first event, or fact. */
 export function recordType(runs: readonly RunChange[]): string {
   const event = runs[0]?.events[0];

@@ -314,24 +314,14 @@ export type Run = {
   externalCancels: Pending<number, ExternalRequest>;
 };
 
-export type PendingSetName =
-  | 'signalRequestIds'
-  | 'updates'
-  | 'activities'
-  | 'activityIds'
-  | 'timers'
-  | 'children'
-  | 'externalSignals'
-  | 'externalCancels';
-type ViewOf<Set> = Set extends Pending<infer Key, infer Value> ? PendingView<Key, Value> : never;
+type ViewOf<Held> =
+  Held extends Pending<infer Key, infer Value> ? PendingView<Key, Value> : Held extends HistoryEvent[] ? readonly HistoryEvent[] : Held;
 
 /**
  * A run that is only read. Nothing that changes a `Run` takes one: a run of the shard is had for change from `Shard.change` alone, which
  * notes that it changes, and a decision changes its fork.
  */
-export type RunView = Readonly<Omit<Run, PendingSetName | 'buffered'>> & {
-  readonly [Name in PendingSetName]: ViewOf<Run[Name]>;
-} & { readonly buffered: readonly HistoryEvent[] };
+export type RunView = { readonly [Name in keyof Run]: ViewOf<Run[Name]> };
 
 /** A run that is known to be of this archetype. */
 export type RunOf<Kind extends Archetype> = RunView & { readonly own: Extract<Own, { readonly archetype: Kind }> };

@@ -124,10 +124,10 @@ export type TimerTask =
   /** A batch job goes on: a step of it runs beside the shard. */
   | TimerOf<'batchStep'>;
 
-export type InvokeCallbackTask = Extract<TransferTask, { readonly kind: 'invokeCallback' }>;
-export type CallbackBackoffTask = Extract<TimerTask, { readonly kind: 'callbackBackoff' }>;
-
 export type Task = TransferTask | TimerTask;
+export type TaskOf<Kind extends Task['kind']> = Extract<Task, { readonly kind: Kind }>;
+export type InvokeCallbackTask = TaskOf<'invokeCallback'>;
+export type CallbackBackoffTask = TaskOf<'callbackBackoff'>;
 
 /** A task as a decision asks for it: its draft gives it an id, the run that it is of and the version of its events (draft/draft.ts). */
 export type NewTask = NewTaskOf<Task>;
@@ -139,7 +139,7 @@ type NewTaskOf<Any extends Task> = Any extends Task ? Omit<Any, 'taskId' | 'key'
  */
 export type PendingTransfer = Exclude<TransferTask, NewsOfClose> | (NewsOfClose & { readonly outcome: CloseOutcome });
 
-export type NewsOfClose = Extract<TransferTask, { readonly kind: 'notifyParent' | 'notifySchedule' }>;
+export type NewsOfClose = TaskOf<'notifyParent' | 'notifySchedule'>;
 
 export function isNewsOfClose(task: Task): task is NewsOfClose {
   return task.kind === 'notifyParent' || task.kind === 'notifySchedule';
@@ -148,10 +148,10 @@ export function isNewsOfClose(task: Task): task is NewsOfClose {
 export type PendingTask = PendingTransfer | TimerTask;
 
 /** What takes I/O of unknown length, and tells its shard what has come of it by a command (src/actors/history/side-tasks). */
-export type SideTask = Extract<TransferTask, { readonly kind: 'invokeCallback' | 'upsertVisibility' }>;
+export type SideTask = TaskOf<'invokeCallback' | 'upsertVisibility'>;
 
 /** Timers that run beside the shard. */
-export type BesideTimer = Extract<TimerTask, { readonly kind: 'archiveExecution' | 'letterCheck' | 'batchStep' }>;
+export type BesideTimer = TaskOf<'archiveExecution' | 'letterCheck' | 'batchStep'>;
 
 export function runsBeside(task: TimerTask): task is BesideTimer {
   return task.kind === 'archiveExecution' || task.kind === 'letterCheck' || task.kind === 'batchStep';
@@ -166,7 +166,7 @@ export function isOfCallback(task: PendingTask): task is InvokeCallbackTask | Ca
 export type OutboxTask = Exclude<PendingTransfer, DispatchTask | SideTask>;
 
 /** A task for workers: matching is told of it. */
-export type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
+export type DispatchTask = TaskOf<'workflowTask' | 'activityTask'>;
 
 export function isDispatch(task: Task): task is DispatchTask {
   return task.kind === 'workflowTask' || task.kind === 'activityTask';

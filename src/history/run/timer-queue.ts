@@ -12,14 +12,11 @@
  * Without a database it has no horizon. Ends of retention follow their runs into memory and out of it, whenever they are, and do not count here;
  * nor do tasks that are run beside the shard, once they were due.
  */
+import type { TaskPlace } from '../commands/shard-task-commands.ts';
 import { runsBeside, type TimerTask } from './tasks.ts';
 
-export type NextTimer = { readonly fireTimeMs: number; readonly taskId: number };
-
-/** Where a timer comes in the order of all. */
-export type TimerPlace = NextTimer;
-const behindAll: TimerPlace = { fireTimeMs: Infinity, taskId: Infinity };
-export const beforeAll: TimerPlace = { fireTimeMs: -Infinity, taskId: -Infinity };
+const behindAll: TaskPlace = { fireTimeMs: Infinity, taskId: Infinity };
+export const beforeAll: TaskPlace = { fireTimeMs: -Infinity, taskId: -Infinity };
 
 /** `next` drops heap entries that no longer count: nothing that anyone could see. */
 export type TimerView = Pick<
@@ -33,7 +30,7 @@ const samplesMax = 1024;
 
 export class TimerQueue {
   readonly #tasks = new Map<number, TimerTask>();
-  #heap: NextTimer[] = [];
+  #heap: TaskPlace[] = [];
   /** Task id -> the time of the heap entry that counts. Nearly always empty. */
   readonly #postponed = new Map<number, number>();
   #horizon = behindAll;
@@ -45,7 +42,7 @@ export class TimerQueue {
   }
 
   /** All timers up to there are here. */
-  get horizon(): TimerPlace {
+  get horizon(): TaskPlace {
     return this.#horizon;
   }
 
@@ -85,11 +82,11 @@ export class TimerQueue {
   }
 
   isFar(task: TimerTask): boolean {
-    return task.kind !== 'retention' && byFireTime(task, this.#horizon) > 0;
+    return task.kind !== 'retention' && byPlace(task, this.#horizon) > 0;
   }
 
   /** Whoever moves it further has brought all up to there. */
-  moveHorizon(place: TimerPlace): void {
+  moveHorizon(place: TaskPlace): void {
     this.#horizon = place;
     this.#near = 0;
     this.#far = 0;
@@ -97,14 +94,14 @@ export class TimerQueue {
   }
 
   /** Behind about that share of those that are here; undefined: there are none. */
-  placeOf(share: number): TimerPlace | undefined {
-    const places: TimerPlace[] = [];
+  placeOf(share: number): TaskPlace | undefined {
+    const places: TaskPlace[] = [];
     const step = Math.max(1, Math.floor(this.#heap.length / samplesMax));
     for (let at = 0; at < this.#heap.length; at += step) {
       const task = this.#tasks.get(this.#heap[at]?.taskId ?? 0);
       if (task !== undefined && task.kind !== 'retention') places.push(task);
     }
-    const place = places.sort(byFireTime)[Math.floor(share * places.length)];
+    const place = places.sort(byPlace)[Math.floor(share * places.length)];
     return place === undefined ? undefined : { fireTimeMs: place.fireTimeMs, taskId: place.taskId };
   }
 
@@ -118,7 +115,7 @@ export class TimerQueue {
     this.#up(this.#heap.length - 1);
   }
 
-  next(): NextTimer | undefined {
+  next(): TaskPlace | undefined {
     for (;;) {
       const top = this.#heap[0];
       if (top === undefined) return undefined;
@@ -171,12 +168,12 @@ export class TimerQueue {
   /** What is not there comes last. */
   #comesBefore(one = 0, other = 0): boolean {
     const [a, b] = [this.#heap[one], this.#heap[other]];
-    return a !== undefined && (b === undefined || byFireTime(a, b) < 0);
+    return a !== undefined && (b === undefined || byPlace(a, b) < 0);
   }
 
   #count(task: TimerTask, by: 1 | -1): void {
     if (task.kind === 'retention' || this.#isBeside(task)) return;
-    if (byFireTime(task, this.#horizon) > 0) this.#far += by;
+    if (byPlace(task, this.#horizon) > 0) this.#far += by;
     else this.#near += by;
   }
 
@@ -185,14 +182,14 @@ export class TimerQueue {
     return runsBeside(task) && this.#postponed.has(task.taskId);
   }
 
-  #counts({ fireTimeMs, taskId }: NextTimer): boolean {
+  #counts({ fireTimeMs, taskId }: TaskPlace): boolean {
     if (!this.#tasks.has(taskId)) return false;
     const postponedMs = this.#postponed.size > 0 ? this.#postponed.get(taskId) : undefined;
     return postponedMs === undefined || postponedMs === fireTimeMs;
   }
 
   #rebuild(): void {
-    const entries: NextTimer[] = [...this.#tasks.values()];
+    const entries: TaskPlace[] = [...this.#tasks.values()];
     for (const [taskId, fireTimeMs] of this.#postponed) entries.push({ fireTimeMs, taskId });
     this.#heap = entries;
     for (let at = (entries.length >> 1) - 1; at >= 0; at--) this.#down(at);
@@ -207,12 +204,12 @@ export class TimerQueue {
 
   #up(from: number): void {
     const heap = this.#heap;
-    const task = heap[from] as NextTimer;
+    const task = heap[from] as TaskPlace;
     let at = from;
     while (at > 0) {
       const parentAt = (at - 1) >> 1;
-      const parent = heap[parentAt] as NextTimer;
-      if (byFireTime(parent, task) <= 0) break;
+      const parent = heap[parentAt] as TaskPlace;
+      if (byPlace(parent, task) <= 0) break;
       heap[at] = parent;
       at = parentAt;
     }
@@ -221,15 +218,15 @@ export class TimerQueue {
 
   #down(from: number): void {
     const heap = this.#heap;
-    const task = heap[from] as NextTimer;
+    const task = heap[from] as TaskPlace;
     let at = from;
     for (;;) {
       let childAt = 2 * at + 1;
       if (childAt >= heap.length) break;
       const right = heap[childAt + 1];
-      if (right !== undefined && byFireTime(right, heap[childAt] as NextTimer) < 0) childAt++;
-      const child = heap[childAt] as NextTimer;
-      if (byFireTime(task, child) <= 0) break;
+      if (right !== undefined && byPlace(right, heap[childAt] as TaskPlace) < 0) childAt++;
+      const child = heap[childAt] as TaskPlace;
+      if (byPlace(task, child) <= 0) break;
       heap[at] = child;
       at = childAt;
     }
@@ -237,6 +234,6 @@ export class TimerQueue {
   }
 }
 
-function byFireTime(a: NextTimer, b: NextTimer): number {
+export function byPlace(a: TaskPlace, b: TaskPlace): number {
   return a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId;
 }

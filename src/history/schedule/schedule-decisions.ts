@@ -36,10 +36,10 @@ import { beginWithoutWorker } from '../steps/begin-without-worker.ts';
 import { retryState, status } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { findRun, isRejected, reject } from '../run/reject.ts';
-import type { HistoryReply, Rejected } from '../run/history-replies.ts';
+import { type HistoryReply, type Rejected, done } from '../run/history-replies.ts';
 import { isOf, isRunning, type RunOf, type ShardView } from '../run/state.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { PendingTask, TimerTask, TransferTask } from '../run/tasks.ts';
+import type { PendingTask, TaskOf } from '../run/tasks.ts';
 import type { Schedule } from '../run/schedule-state.ts';
 import type {
   CreateSchedule,
@@ -51,8 +51,6 @@ import type {
 } from '../commands/schedule-commands.ts';
 import { progressChange } from '../run/progress-change.ts';
 import { actionWorkflowId, type Plan, planOf } from '../run/schedule-plan.ts';
-
-const done: HistoryReply = { kind: 'done' };
 
 function findSchedule(shard: ShardView, key: RunKey): RunOf<'schedule'> | Rejected {
   const run = findRun(shard, key);
@@ -179,7 +177,7 @@ export function describeSchedule(draft: Draft, { key }: DescribeSchedule): Histo
 
 // ── What happens to it ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function fireScheduleWake(draft: Draft, { taskId, key }: Extract<TimerTask, { readonly kind: 'scheduleWake' }>): void {
+export function fireScheduleWake(draft: Draft, { taskId, key }: TaskOf<'scheduleWake'>): void {
   draft.finishTask(taskId);
   const found = findSchedule(draft.shard, key);
   if (isRejected(found) || found.own.wakeTaskId !== taskId) return;
@@ -190,9 +188,7 @@ export function fireScheduleWake(draft: Draft, { taskId, key }: Extract<TimerTas
   else write(draft.open(found), plan, step, {});
 }
 
-type StartActionTask = Extract<TransferTask, { readonly kind: 'startAction' }>;
-
-export function finishStartAction(run: RunDraft, { startId, target }: StartActionTask, outcome: OutboxOutcome): void {
+export function finishStartAction(run: RunDraft, { startId, target }: TaskOf<'startAction'>, outcome: OutboxOutcome): void {
   const { nowMs } = run.draft;
   happen(run, (progress) =>
     outcome.kind === 'actionStarted'
@@ -202,7 +198,7 @@ export function finishStartAction(run: RunDraft, { startId, target }: StartActio
 }
 
 /** What the action came to is known by its status alone: if news that say more do not come soon, they are a dead letter, or lost with one. */
-export function finishLookAtAction(run: RunDraft, { startId, target }: LookAtActionTask, outcome: OutboxOutcome): void {
+export function finishLookAtAction(run: RunDraft, { startId, target }: TaskOf<'lookAtAction'>, outcome: OutboxOutcome): void {
   const { own, key } = run.run;
   if (own.archetype !== 'schedule') return;
   const seen = outcome.kind === 'actionSeen' && outcome.firstRunId === target.runId ? outcome : undefined;
@@ -241,8 +237,6 @@ function endOf(statusNow: number): CloseOutcome | 'none' | 'unknown' {
       return 'unknown';
   }
 }
-
-type LookAtActionTask = Extract<TransferTask, { readonly kind: 'lookAtAction' }>;
 
 /** A task of the schedule becomes a dead letter: the schedule goes on without it, and the letter, merged, does what is left of it. */
 export function goOnWithout(draft: Draft, task: ScheduleTask): void {
@@ -292,7 +286,7 @@ export function startsChecked(draft: Draft, { taskId, isOpen }: LetterChecked): 
 
 const nothingChanged = { definition: undefined, last: undefined, memo: undefined, searchAttributes: undefined };
 
-type ScheduleTask = Extract<PendingTask, { readonly kind: 'startAction' | 'scheduleWake' }>;
+type ScheduleTask = TaskOf<'startAction' | 'scheduleWake'>;
 
 export function isOfSchedule(task: PendingTask): task is ScheduleTask {
   return task.kind === 'startAction' || task.kind === 'scheduleWake';

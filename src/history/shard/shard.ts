@@ -7,6 +7,7 @@
  * A run of a shard is a `RunView` to everyone; whoever changes one needs a `Run`, and `change` alone gives it. So no change is ever missing in
  * a checkpoint. What changes something that a run's row shows (that it was put aside, the end of its retention) asks for a `Run` too.
  */
+import type { TaskPlace } from '../commands/shard-task-commands.ts';
 import { type HandedOverTask, type HandOverLines, lineOf, withoutAccepted, withTask } from '../run/hand-over-lines.ts';
 import type { AcceptedLetters } from '../commands/hand-over-commands.ts';
 import type { LetterMarks } from '../run/letter-marks.ts';
@@ -20,7 +21,7 @@ import type { HistoryRecord } from '../run/record.ts';
 import { childStartName, currentName, Residency, runName, type StartedBy, type UnreadTask } from './residency.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from '../run/state.ts';
 import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from '../run/tasks.ts';
-import { type TimerPlace, TimerQueue, type TimerView } from '../run/timer-queue.ts';
+import { TimerQueue, type TimerView } from '../run/timer-queue.ts';
 import { TransferTasks } from '../run/transfer-tasks.ts';
 
 export class Shard implements ShardView {
@@ -345,7 +346,7 @@ export class Shard implements ShardView {
   }
 
   /** All timers up to there are in memory. */
-  moveTimerHorizon(place: TimerPlace): void {
+  moveTimerHorizon(place: TaskPlace): void {
     this.#timers.moveHorizon(place);
   }
 

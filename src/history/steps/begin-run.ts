@@ -10,24 +10,30 @@ import type { StartedWorkflowTask } from '../run/history-replies.ts';
 import type { ScheduledBy } from '../run/schedule-state.ts';
 import { describeStarted, scheduleWorkflowTask, writeStarted } from './workflow-task.ts';
 
-export type Beginning = Omit<StartAttributes, 'startDelayMs' | 'userMetadata' | 'links'> & {
+/** What differs from run to run of a chain. */
+export type OwnOfRun = Omit<StartAttributes, 'startDelayMs' | 'userMetadata' | 'links' | 'executionTimeoutMs' | 'identity'> & {
+  readonly attempt: number;
+  readonly initiator: number;
+  readonly backoffMs: number;
+  readonly lastCompletionResult: Uint8Array | undefined;
+  /** Completion callbacks. */
+  readonly callbacks: readonly Uint8Array[];
+};
+
+export type Beginning = OwnOfRun & {
   readonly key: RunKey;
   readonly namespace: string;
   readonly requestId: string;
   readonly retentionMs: number;
+  readonly identity: string;
+  readonly executionTimeoutMs: number;
   /** When the whole chain ends; 0 = never. */
   readonly executionExpirationMs: number;
-  readonly backoffMs: number;
-  readonly attempt: number;
   readonly firstRunId: string;
   readonly continuedRunId: string;
-  readonly initiator: number;
-  readonly lastCompletionResult: Uint8Array | undefined;
   readonly continuedFailure: Uint8Array | undefined;
   readonly parent: ParentLink | undefined;
   readonly root: WorkflowExecution | undefined;
-  /** Completion callbacks. */
-  readonly callbacks: readonly Uint8Array[];
   readonly scheduledBy: ScheduledBy | undefined;
   /** The first workflow task is started with the run (`startFirstWorkflowTask`). Absent: false. */
   readonly eager?: boolean;

@@ -13,11 +13,9 @@ import type { LetterChecked } from '../commands/task-commands.ts';
 import { hasFailed, isUnsettled } from '../run/callback.ts';
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import { findRun } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import type { Schedule } from '../run/schedule-state.ts';
 import type { RunView } from '../run/state.ts';
-
-const done: HistoryReply = { kind: 'done' };
 
 /** Adds, at the close of a run or when its completion callbacks have come to an end, its retention, or what comes before it. */
 export function addEndOfRun(run: RunDraft): void {

@@ -11,7 +11,7 @@
  */
 import { cronBackoffMs } from '../../kernel/cron-backoff.ts';
 import { longestIntervalMs, retryIntervalMs } from '../../kernel/retry-policy.ts';
-import type { Beginning } from './begin-run.ts';
+import type { Beginning, OwnOfRun } from './begin-run.ts';
 import type { CompleteWorkflowTask } from '../commands/history-commands.ts';
 import type { Draft } from '../draft/draft.ts';
 import type { FailureFacts, OpaqueFailure } from '../commands/failure.ts';
@@ -19,27 +19,7 @@ import { continueAsNewInitiator, retryState, timeoutType } from '../generated/en
 import { isRetryable, noRetry, type RetryDecision } from '../run/retry.ts';
 import type { RunView } from '../run/state.ts';
 
-/** What differs from run to run. The rest is the chain's. */
-export type NextRunAttributes = Pick<
-  Beginning,
-  | 'workflowType'
-  | 'taskQueue'
-  | 'input'
-  | 'header'
-  | 'memo'
-  | 'searchAttributes'
-  | 'priority'
-  | 'runTimeoutMs'
-  | 'taskTimeoutMs'
-  | 'retryPolicy'
-  | 'cronSchedule'
-  | 'attempt'
-  | 'initiator'
-  | 'backoffMs'
-  | 'lastCompletionResult'
-  | 'callbacks'
-> &
-  Successor & { readonly failure: Uint8Array | undefined };
+export type NextRunAttributes = OwnOfRun & Successor & { readonly failure: Uint8Array | undefined };
 
 /** The run that goes on, if one does. `retentionMs`: for how long it is kept once it is closed, as its namespace says now; absent: as the one before. */
 export type Successor = { readonly runId: string; readonly retentionMs?: number | undefined };

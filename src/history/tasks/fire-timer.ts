@@ -8,15 +8,13 @@ import type { FireTimer } from '../commands/task-commands.ts';
 import type { Draft } from '../draft/draft.ts';
 import { fireWorkflowTaskTimeout } from '../workflow-task/workflow-task-ends.ts';
 import { findRun } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import { endRunLetter } from '../steps/redrive.ts';
 import { isRunning, type RunView } from '../run/state.ts';
 import { fireUserTimers } from '../timer/fire-user-timers.ts';
 import { fireScheduleWake } from '../schedule/schedule-decisions.ts';
-import type { TimerTask } from '../run/tasks.ts';
+import type { TimerTask, TaskOf } from '../run/tasks.ts';
 import { ensureWorkflowTask } from '../steps/workflow-task.ts';
-
-const done: HistoryReply = { kind: 'done' };
 
 export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
   const task = draft.shard.timers.get(command.taskId);
@@ -62,7 +60,7 @@ function fire(draft: Draft, task: TimerTask, command: FireTimer): void {
 function fireForRun(
   draft: Draft,
   run: RunView,
-  task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' }>,
+  task: TaskOf<'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout'>,
   { newRunId = '', retentionMs }: FireTimer,
 ): void {
   const firing = draft.open(run);

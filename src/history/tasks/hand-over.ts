@@ -19,7 +19,7 @@ import type { Draft } from '../draft/draft.ts';
 import { endLetterOf } from '../steps/redrive.ts';
 import { goOnWithout, isOfSchedule } from '../schedule/schedule-decisions.ts';
 import { findRun } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import { isDispatch, isOfCallback, isTimer, type PendingTask } from '../run/tasks.ts';
 import { bytesOf, type HandedOverTask, type HandOverLine, lineOf } from '../run/hand-over-lines.ts';
 
@@ -32,7 +32,6 @@ export const handOverLimits = {
 
 /** One that has ended meanwhile, that matching has stored after all, or that finds no room, stays what it is. */
 export function handOverTask(draft: Draft, { taskId, category, failure, subject }: HandOverTask): HistoryReply {
-  const done: HistoryReply = { kind: 'done' };
   const task = draft.shard.transfers.get(taskId) ?? draft.shard.timers.get(taskId);
   if (task === undefined || draft.volatile.finished.has(taskId) || staysWhereItIs(task)) return done;
   if (task.kind === 'invokeCallback' && isDeleted(draft, task)) return nothingLeft(draft, taskId);

@@ -7,6 +7,7 @@
  * The end of a retention is none: it is a part of its run. Nor is a task for a worker that matching has stored, or a task on its way to a queue of
  * dead letters.
  */
+import { byPlace } from '../run/timer-queue.ts';
 import { FirstOf } from '../../kernel/first-of.ts';
 import type { TaskRow } from '../shard/rows.ts';
 import type { StateWire } from '../shard/state-wire.ts';
@@ -85,8 +86,4 @@ export function pageOf(tasks: readonly ListedTask[], max: number, restAt: TaskPl
 /** One more than fit into a page: the next begins with it. */
 export function firstTasks({ max }: ListTasks): FirstOf<ListedTask> {
   return new FirstOf<ListedTask>(max + 1, byPlace);
-}
-
-export function byPlace(one: TaskPlace, other: TaskPlace): number {
-  return one.fireTimeMs - other.fireTimeMs || one.taskId - other.taskId;
 }

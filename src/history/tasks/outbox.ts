@@ -12,7 +12,7 @@ import type { FinishOutboxTask, OutboxMessage, OutboxOutcome, RunOutboxTask } fr
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import { cancelExternalOutbox, signalExternalOutbox } from '../external/external-outbox.ts';
 import { findRun } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import { endLetterOf, endRunLetter, noop } from '../steps/redrive.ts';
 import { endActionOutbox, lookAtActionOutbox, notifyScheduleOutbox, startActionOutbox } from '../schedule/schedule-outbox.ts';
 import { isRunning } from '../run/state.ts';
@@ -63,7 +63,6 @@ export function outboxTooLarge(kind: OutboxTask['kind']): OutboxOutcome | undefi
 }
 
 export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): HistoryReply {
-  const done: HistoryReply = { kind: 'done' };
   const task = draft.shard.transfers.get(command.taskId);
   // Tasks for workers end with their start, or with what makes it pointless.
   if (task === undefined || !isOutbox(task)) return done;

@@ -6,14 +6,12 @@ import { archiveTaskOver } from '../execution/archive.ts';
 import { failCallback } from '../execution/callback-attempts.ts';
 import type { Draft } from '../draft/draft.ts';
 import { reject, workflowBehind } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { ShardView } from '../run/state.ts';
 import { isOfCallback, type PendingTask } from '../run/tasks.ts';
 import { isListed } from './list-tasks.ts';
 import type { RemoveTask } from '../commands/shard-task-commands.ts';
-
-const done: HistoryReply = { kind: 'done' };
 
 export function removeTask(draft: Draft, command: RemoveTask): HistoryReply {
   const { shard, volatile } = draft;

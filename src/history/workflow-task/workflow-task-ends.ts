@@ -1,13 +1,13 @@
 /** How a workflow task ends that is not completed, and the attempt that follows. */
+import type { TaskOf } from '../run/tasks.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { terminateByServer } from '../steps/close.ts';
 import type { FailWorkflowTask, ResetStickyTaskQueue, WorkflowTaskRef } from '../commands/history-commands.ts';
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import { findRun, findRunning, isRejected, workflowClosed, workflowTaskNotFound } from '../run/reject.ts';
-import type { HistoryReply, Rejected, HistoryWire } from '../run/history-replies.ts';
+import { type HistoryReply, type Rejected, type HistoryWire, done } from '../run/history-replies.ts';
 import { addWorkflowTaskFailed } from '../steps/common-events.ts';
 import { isRunning, type RunView, type WorkflowTask } from '../run/state.ts';
-import type { TimerTask } from '../run/tasks.ts';
 import { timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
 import { unsendUpdates } from '../steps/updates.ts';
 import { clearStickiness, finishWorkflowTaskTasks, scheduleWorkflowTask, workflowTaskDeadline } from '../steps/workflow-task.ts';
@@ -81,11 +81,7 @@ function writeNotPolled(run: RunDraft): void {
   run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId: 0, timeoutType: timeoutType.scheduleToStart });
 }
 
-export function fireWorkflowTaskTimeout(
-  draft: Draft,
-  task: Extract<TimerTask, { readonly kind: 'workflowTaskTimeout' }>,
-  jitter: number,
-): void {
+export function fireWorkflowTaskTimeout(draft: Draft, task: TaskOf<'workflowTaskTimeout'>, jitter: number): void {
   const run = findRun(draft.shard, task.key);
   draft.finishTask(task.taskId);
   if (run === undefined) return;
@@ -111,8 +107,6 @@ export function resetStickyTaskQueue(draft: Draft, command: ResetStickyTaskQueue
   clearStickiness(draft, run);
   return { kind: 'done' };
 }
-
-const done: HistoryReply = { kind: 'done' };
 
 /** A speculative workflow task whose time is up. Whatever comes next is written, so it becomes a real one first. */
 export function endSpeculative(draft: Draft, command: EndSpeculative): HistoryReply {

@@ -22,7 +22,7 @@ import type { LoadKey } from '../../../src/history/shard/residency.ts';
 import type { Lacks } from '../../../src/history/residency/lacks.ts';
 import { executionKey } from '../../../src/history/run/state.ts';
 import type { ShardCounters, TimerPage, TimerRow, TransferTaskRow } from '../../../src/history/shard/rows.ts';
-import type { NextTimer, TimerPlace } from '../../../src/history/run/timer-queue.ts';
+import type { TaskPlace } from '../../../src/history/commands/shard-task-commands.ts';
 import type { TimerWindowLimits } from '../../../src/history/residency/timer-window.ts';
 import { isDispatch, type TransferTask } from '../../../src/history/run/tasks.ts';
 import type { TransferWindow } from '../../../src/history/residency/transfer-window.ts';
@@ -168,7 +168,7 @@ export class EvictingShard extends HeardShard {
   }
 
   /** A real shard would wait for its next window, and fire late. */
-  override nextTimer(): NextTimer | undefined {
+  override nextTimer(): TaskPlace | undefined {
     this.loadDue();
     const { timerWindow } = this.core;
     for (;;) {
@@ -438,7 +438,7 @@ function restart(core: HistoryCore, table: Table, counters: ShardCounters): void
   assert(core.installLoaded(table.load(keys), core.beginLoad()));
 }
 
-function behind({ fireTimeMs, taskId }: TimerPlace): Partial<TimerPage> {
+function behind({ fireTimeMs, taskId }: TaskPlace): Partial<TimerPage> {
   return { afterFireTimeMs: fireTimeMs, afterTaskId: taskId };
 }
 

@@ -4,10 +4,11 @@
  *     taskRowsToList ─▶ a page of rows, in the lane of the writes ─▶ … ─▶ taskList
  *                       at most ten, for rows of other categories and places may be very many: then the list goes on from there
  */
+import { byPlace } from '../../../history/run/timer-queue.ts';
 import type { TimerPage, TimerRow, TransferTaskRow } from '../../../history/shard/rows.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryReply } from '../../../history/run/history-replies.ts';
-import { byPlace, firstTasks, isScheduled, pageOf } from '../../../history/tasks/list-tasks.ts';
+import { firstTasks, isScheduled, pageOf } from '../../../history/tasks/list-tasks.ts';
 import type { TaskPlace, TaskRowsToList } from '../../../history/commands/shard-task-commands.ts';
 import { errorMessage } from '../../../kernel/error-text.ts';
 import type { Lane } from '../../../projections/checkpoints/one-lane.ts';
