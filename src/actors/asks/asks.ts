@@ -2,10 +2,7 @@
 
 /** Whether it happened is not known. */
 export type Unavailable = { readonly kind: 'unavailable'; readonly message: string };
-/**
- * Nothing happened: this actor does not serve, here or now. Whoever knows of a later owner than `epoch` may ask that one; who does not,
- * tells its caller.
- */
+/** Nothing happened: this actor does not serve. Whoever knows of a later owner than `epoch` may ask that one; others tell their caller. */
 export type NotHere = {
   readonly kind: 'notHere';
   readonly message: string;
@@ -49,14 +46,12 @@ export function isAskFailure(reply: { readonly kind: string }): reply is AskFail
 
 type Refused = { readonly kind: 'rejected'; readonly rejection: { readonly message: string } };
 
-/** Why whoever asked did not get what was asked for, in words. */
 export function refusalMessage(answer: AskFailure | Refused): string {
   return answer.kind === 'rejected' ? answer.rejection.message : answer.message;
 }
 
 /** The asks of one actor, as its loop sees them. */
 export interface AskSink {
-  /** This ask gets no reply. */
   fail(askId: number, failure: AskFailure): void;
   /** None of these. There may be ten thousand: they are told in their order, in turns of the event loop, but for those whose reply comes before. */
   failAll(askIds: readonly number[], failure: AskFailure): void;
@@ -77,10 +72,8 @@ export type AskContext = {
   readonly trace: string;
 };
 
-/** A caller who is known by his name. */
 export type Principal = {
   readonly name: string;
-  /** How he has shown who he is. */
   readonly authType: string;
 };
 

@@ -97,7 +97,6 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     if (next !== undefined && next < this.#timerTick) this.#arm(next);
   }
 
-  /** Answers how many have expired. */
   #expire(head: WheelEntry, nowMs: number, countMax: number): number {
     // Looked up first: a callback may add to this slot again.
     const due: Entry[] = [];

@@ -1,7 +1,4 @@
-/**
- * All calls between actors, and from the edge to actors: a switchboard for each kind of actor, and the replies that each request may get.
- * An actor's own commands (timers, finished tasks, ticks) are no requests, so nobody can ask them.
- */
+/** All calls between actors, and from the edge to actors: a switchboard for each kind of actor, with the replies of each request. */
 import { NOBODY, type AskContext } from './asks.ts';
 import { LoopTurns } from '../../ports/loop-turns.ts';
 import { Switchboard, type AnswerTo } from './switchboard.ts';
@@ -67,7 +64,6 @@ export class Router {
     this.#all = [this.history, this.matching, this.cluster, this.deadLetters, this.jobs, this.audit];
   }
 
-  /** Shards count from 1. */
   askHistory<Request extends HistoryRequest>(
     shard: number,
     request: Request,
@@ -118,7 +114,6 @@ export class Router {
     for (const each of this.#all) each.cancel(askId);
   }
 
-  /** No deadline fires afterwards. */
   close(): void {
     for (const each of this.#all) each.close();
   }

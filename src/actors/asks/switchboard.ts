@@ -25,20 +25,17 @@ export type ReplyRows<To extends ReplyTable> = { readonly [Kind in keyof To]: { 
 
 export type AnswerTo<To extends ReplyTable, Rejected, Kind extends keyof To> = To[Kind] | Rejected | AskFailure;
 
-/** An actor, as those who ask it see it. */
 export interface Endpoint<Request> {
   /** Undefined: accepted, answered later through the sink. */
   submit(askId: number, request: Request, context: AskContext): AskFailure | undefined;
   cancel(askId: number): void;
 }
 
-/** An actor's way to answer. */
 export interface ReplySink<Reply> extends AskSink {
   /** False: nobody waits for it any more. */
   answer(askId: number, reply: Reply): boolean;
 }
 
-/** What all switchboards of a process share. */
 export type SwitchboardOptions = {
   readonly clock: Clock;
   readonly turns: LoopTurns;

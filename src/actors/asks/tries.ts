@@ -14,7 +14,6 @@ export const firstTry: Tries = { attempt: 1, failures: 0 };
 /** A bug of ours rarely passes: what has met it so often is given up. */
 export const FAILURES_MAX = 5;
 
-/** Whoever was asked cannot decide it or write it, and will hardly do so next time. */
 export function isRefusedForGood({ kind }: AskFailure): boolean {
   return kind === 'internal' || kind === 'tooLarge';
 }

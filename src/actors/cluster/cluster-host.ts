@@ -26,7 +26,6 @@ type Memory = PartitionMemory<Command, ClusterReply, ClusterRecord, ClusterEffec
 
 /** Own commands are rare and small. */
 const COMMAND_BYTES = 4096;
-/** Bytes of records that no longer count, roughly. Fewer are not worth a compaction. */
 const DEAD_BYTES_MIN = 4 * 1024 * 1024;
 
 export class ClusterHost {

@@ -1,6 +1,4 @@
-/**
- * Empties the task queues of a namespace whose workflows are gone: somebody polls, history knows none of its tasks any more, and matching drops each that is refused.
- */
+/** Empties the task queues of a namespace without workflows: somebody polls, history knows none of the tasks, and matching drops them. */
 import { ownWork, refusalMessage } from '../asks/asks.ts';
 import { taskTypes, type QueueWithTasks, type TaskQueuePartition } from '../../kernel/task-queue.ts';
 import type { Asker } from '../asks/router.ts';
@@ -12,13 +10,11 @@ export type DrainOptions = {
   readonly matchingPartitions: number;
   readonly asker: Pick<Asker, 'askMatching'>;
   readonly clock: Pick<Clock, 'monoMs' | 'wallMs'>;
-  /** The partition that hosts a partition of a task queue. */
   readonly hostOf: (queue: TaskQueuePartition) => number;
   readonly newId: () => string;
   readonly isOver: () => boolean;
 };
 
-/** What is refused is journaled a moment later. */
 const POLL_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 const QUEUES_AT_A_TIME = 16;
@@ -44,10 +40,7 @@ export async function drainQueues(namespaceId: string, options: DrainOptions): P
   return isDone;
 }
 
-/**
- * What is configured for its queues goes, on each host, and what was drained is committed there: whoever takes a host over finds none of it. Answers
- * what is in the way; undefined: nothing.
- */
+/** Each host forgets what is configured for its queues, and commits what was drained. Answers what is in the way; undefined: nothing. */
 export async function forgetNamespace(
   namespaceId: string,
   options: Pick<DrainOptions, 'asker' | 'clock' | 'matchingPartitions'>,

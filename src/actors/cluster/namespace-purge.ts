@@ -58,7 +58,6 @@ const ENDS_AT_A_TIME = 8;
 /** Remembered runs whose deletion was not answered. Beyond this number they may hold up other runs again. */
 const UNANSWERED_KEPT = 10_000;
 
-/** How the removal of a deleted namespace is. */
 export type PurgeReport = {
   readonly namespaceId: string;
   /** The name that the namespace has since it was deleted. */
@@ -67,7 +66,6 @@ export type PurgeReport = {
   readonly state: 'grace' | 'purging' | 'purged';
   /** Deleted by this process. */
   readonly executions: number;
-  /** When the next begins. */
   readonly nextStepTimeMs: number;
   readonly trouble?: string;
 };
@@ -86,9 +84,7 @@ export class NamespacePurge {
   #firstShard = 1;
   /** How long the last pass took to come to its last deletion. */
   #walkedMs = 0;
-  /** When the removal of a purged namespace was last tried, by id. */
   readonly #triedMs = new Map<string, number>();
-  /** Says what is in the way of this round. */
   #lastFailure = '';
 
   constructor(options: NamespacePurgeOptions) {
@@ -108,7 +104,6 @@ export class NamespacePurge {
     this.#progress = new NowAndThen(clock, TELL_INTERVAL_MS);
   }
 
-  /** Namespaces may have been deleted. */
   look(): void {
     this.#rounds.look();
   }
@@ -174,7 +169,6 @@ export class NamespacePurge {
     return new Set(this.#due().flatMap((deletion) => (isToPurge(deletion) && !tried.has(deletion.id) ? [deletion.id] : [])));
   }
 
-  /** A few at a time. False: one is not done, or was not begun in time. */
   async #each(ids: readonly string[], act: (id: string) => Promise<boolean>): Promise<boolean> {
     const { clock, endsMsMax = ENDS_MS_MAX } = this.#options;
     const untilMs = clock.monoMs() + endsMsMax;
@@ -284,10 +278,7 @@ export class NamespacePurge {
     return true;
   }
 
-  /**
-   * By all hosts of task queues, which have none of its tasks any more, so that its next step is recorded. The second time finds what was on its
-   * way to them, or between two of them.
-   */
+  /** True: all hosts of task queues have forgotten it, and its next step is recorded. The second time finds what was on its way to them. */
   async #forgottenAt(id: string): Promise<boolean> {
     const { clock } = this.#options;
     const untilMs = clock.monoMs() + DRAIN_MS_MAX;
@@ -317,7 +308,6 @@ export class NamespacePurge {
     return isRecorded;
   }
 
-  /** Reports every deleted namespace that is not removed yet. */
   report(): readonly PurgeReport[] {
     const { cluster, clock } = this.#options;
     const nowMs = clock.wallMs();

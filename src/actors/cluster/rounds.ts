@@ -16,14 +16,10 @@ export type RoundsOptions = ClockAndLogger & {
   /** Answers what is in the way; undefined: nothing is left of what was due. What it throws is in the way as well. */
   readonly round: () => Promise<string | undefined>;
   readonly retryDelayMsMax: number;
-  /**
-   * Failed rounds that people are not told of: after a start or a move, shards are not served for a moment. With their pauses these tries take about
-   * a minute.
-   */
+  /** Failed rounds, about a minute of them, of which people are not told: after a start or a move, shards are not served for a moment. */
   readonly quietTries: number;
   /** Says that something is in the way for that many rounds, one after the other; now and then. */
   readonly tellWaiting: (tries: number, reason: string) => void;
-  /** What a line says of an error that is no outage. */
   readonly failed: string;
 };
 
@@ -40,7 +36,6 @@ export class Rounds {
   /** There may be something new since it runs. */
   #isAsked = false;
   #isClosed = false;
-  /** Failures in a row. */
   #failures = 0;
 
   constructor(options: RoundsOptions) {
@@ -52,7 +47,6 @@ export class Rounds {
     return this.#isClosed;
   }
 
-  /** There may be something to do. Ends a pause. */
   look(): void {
     this.#isAsked = this.#isRunning;
     if (this.#isRunning || this.#isClosed) return;

@@ -26,7 +26,6 @@ const ANSWER_TIMEOUT_MS = 30_000;
 const RETRY_DELAY_MS_MAX = 10_000;
 const QUIET_TRIES = 12;
 
-/** Purges the slots of removed search attributes. `look` is cheap when there is nothing to do. */
 export function slotPurge(options: SlotPurgeOptions): Rounds {
   const { cluster, clock, logger } = options;
   const rounds: Rounds = new Rounds({

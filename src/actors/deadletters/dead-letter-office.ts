@@ -16,7 +16,6 @@ import { TopicOpener, type WantedTopic } from './topic-opener.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
 
-/** Names the queue of one category of tasks from one cluster. */
 export type WantedQueue = Pick<DeadLetterQueue, 'category' | 'categoryId' | 'sourceCluster' | 'targetCluster'>;
 
 export type DeadLetterOfficeOptions = ClockAndLogger & {
@@ -45,7 +44,6 @@ export class DeadLetterOffice {
     this.#opener.open(wanted.map((queue) => this.#topicOf(queue)));
   }
 
-  /** What is wanted and could not be opened so far. */
   get closed(): TopicOpener['closed'] {
     return this.#opener.closed;
   }
@@ -90,7 +88,6 @@ export class DeadLetterOffice {
     return deadLetterQueues.find((queue) => queue.category === category && queue.sourceCluster === sourceCluster);
   }
 
-  /** What the cluster's journal calls it. */
   async #add(queue: WantedQueue): Promise<KnownDeadLetterQueue> {
     const { asker, clock } = this.#options;
     const { category, sourceCluster } = queue;
@@ -117,7 +114,6 @@ export class DeadLetterOffice {
 type RedriveIntakeOptions = ClockAndLogger & {
   readonly log: Pick<GrowingLog, 'addTopic' | 'bounds'>;
   readonly topic: TopicSpec;
-  /** Absent: nobody counts. */
   readonly metrics?: Metrics | undefined;
   readonly lookIntervalMs?: number;
 };

@@ -14,7 +14,6 @@ export type ForeignFailure = Pick<
   'cause' | 'errorType' | 'errorMessage' | 'attempts' | 'firstFailureTimeMs' | 'lastFailureTimeMs' | 'handler' | 'build'
 >;
 
-/** More is not told of a failure elsewhere. */
 const dispositions: { readonly [cause in DeadLetterCause]: LetterDisposition } = {
   'retries-exhausted': 'exhausted',
   'permanent-error': 'poison',

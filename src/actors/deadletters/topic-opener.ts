@@ -16,7 +16,7 @@ import type { ClockAndLogger, Timer } from '../../ports/machine.ts';
 
 export type WantedTopic = {
   readonly topic: TopicSpec;
-  /** Called once the topic is there. If it rejects, all of it is tried again. */
+  /** If it rejects, all of it is tried again. */
   readonly serve: () => void | Promise<void>;
   /** The log line, written now and then, that says that the topic is not open, and what that means. */
   readonly warning: string;
@@ -35,7 +35,6 @@ export class TopicOpener {
   readonly #timers = new Set<Timer>();
   /** The names of all wanted topics: two owners of one topic would take it from each other for ever. */
   readonly #wanted = new Set<string>();
-  /** Why a topic is not open, by name, for topics that were tried. */
   readonly #troubles = new Map<string, string>();
   #isClosed = false;
 
@@ -51,7 +50,6 @@ export class TopicOpener {
     void this.#openAll(missing, 0);
   }
 
-  /** What is wanted and could not be opened so far. */
   get closed(): readonly { readonly topic: string; readonly reason: string }[] {
     return [...this.#troubles].map(([topic, reason]) => ({ topic, reason }));
   }

@@ -17,7 +17,6 @@ const NOTE_TASKS_MAX = 1_000;
 
 export type AtMatchingNotesOptions = {
   readonly tenure: Pick<Tenure<never>, 'after'>;
-  /** Undefined: it will be decided. */
   readonly submit: (command: NoteAtMatching) => AskFailure | undefined;
 };
 
@@ -45,7 +44,6 @@ export class AtMatchingNotes {
     });
   }
 
-  /** False: not now. */
   #note(): boolean {
     const taskIds = this.#taskIds.slice(0, NOTE_TASKS_MAX);
     if (this.#options.submit({ kind: 'noteAtMatching', taskIds }) !== undefined) return false;

@@ -65,9 +65,7 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly visibility?: ProcessVisibility;
   /** State is written to a database, and taken from there; absent: it lives in memory and in the journal. */
   readonly checkpoints?: HistoryCheckpointOptions;
-  /** What becomes of tasks that fail for good. */
   readonly capture: TaskCapture;
-  /** The cluster archives closed histories of namespaces that want it. */
   readonly isArchiving: boolean;
   /** What runs tasks beside the shards, shared by the process. */
   readonly sideRunners: SideRunners;
@@ -101,7 +99,6 @@ export class HistoryMemory
   readonly visibility: VisibilityRows | undefined;
   readonly flusher: VisibilityFlusher | undefined;
   readonly turns: LoopTurns;
-  /** undefined: there is no database, and what is not in memory is nowhere. */
   readonly durable: DurableShard | undefined;
   readonly checkpointer: Checkpointer | undefined;
   readonly prefetch: ColdLoads | undefined;
@@ -244,7 +241,6 @@ export class HistoryMemory
     await this.durable.install(restored);
   }
 
-  /** All of the journal is here, and it is ours. */
   get active(): boolean {
     return this.#tenure.active;
   }
@@ -289,7 +285,6 @@ export class HistoryMemory
     }
   }
 
-  /** One of the shard's own, whose workflow is out of reach. */
   #notLoaded(command: HistoryCommand, reason: string): void {
     if (command.kind === 'finishQueryDispatch') this.#sink.fail(command.query.askId, { kind: 'unavailable', message: reason });
     else if (command.kind === 'runOutboxTask' || command.kind === 'writeRow') this.#transfers.notLoaded(command, reason);

@@ -224,11 +224,7 @@ function resolved(request: CompleteWorkflowTask, view: Registry['view']): Resolv
 export type ShardReport = PartitionReport & {
   /** The number of the shard, from 1. */
   readonly shard: number;
-  /**
-   * Runs. `hot`: in memory, where they take `hotBytes`, roughly, if they may leave; `cold`: in the database alone. Absent: not known, the shard is
-   * not restored yet.
-   */
+  /** Runs: `hot` in memory, where they take `hotBytes`, roughly; `cold` in the database alone. Absent: not known before it is restored. */
   readonly executions: { readonly hot: number; readonly hotBytes?: number; readonly cold?: number };
-  /** The rebuild of List since the shard was taken over. */
   readonly listRebuild?: ListRebuildReport;
 };

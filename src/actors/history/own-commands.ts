@@ -58,7 +58,6 @@ export class OwnCommands {
   readonly #attempts: FailedAttempts;
   readonly #loads: FailedAttempts;
   readonly #alarm: WallAlarm;
-  /** A flush is to come, or waits to be decided. */
   #flushing = false;
 
   constructor(options: OwnCommandsOptions) {
@@ -75,7 +74,6 @@ export class OwnCommands {
     );
   }
 
-  /** Undefined: accepted. */
   submit(command: HistoryCommand): AskFailure | undefined {
     const failure = this.#tenure.submit(command);
     if (failure === undefined && command.kind === 'finishOutboxTask' && !this.#flushing) this.#flushLater();
@@ -115,7 +113,6 @@ export class OwnCommands {
     this.submit({ ...fire, newRunId: uuidAt(this.#options.clock.wallMs(), this.#options.random.nonce()), retentionMs });
   }
 
-  /** False: it stays out of the way for a while. */
   #mayFire(task: TimerTask): boolean {
     const injected = this.#options.failed.injected(task);
     if (injected !== undefined) this.#timerFailed(task, injected);
@@ -133,7 +130,6 @@ export class OwnCommands {
     });
   }
 
-  /** Its queue has not answered yet that it has the letter. */
   #isOnItsWay({ key: { runId } }: BesideTimer): boolean {
     const { handOvers } = this.#core.shard;
     const waiting = (['archival', 'outbound', 'timer', 'transfer'] as const).flatMap((category) => lineOf(handOvers, category).waiting);
@@ -200,7 +196,6 @@ export class OwnCommands {
 
   // ── What is not in memory ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Its workflow is being loaded. */
   waits(command: HistoryCommand): void {
     if (command.kind === 'fireTimer') this.#postpone(command.taskId, LOADING_MS);
   }
@@ -238,10 +233,7 @@ type Failures = { readonly count: number; readonly lastMs: number };
 
 export class FailedAttempts {
   readonly #clock: Clock;
-  /**
-   * By what was attempted, the latest at the end. Whatever fails again and again stays counted, however much there is of it: it is in the
-   * shard's state as well, and were its count lost, nothing of it would ever be put aside.
-   */
+  /** By what was attempted, the latest at the end. However many fail, each stays counted: else nothing would ever be put aside. */
   readonly #failures = new Map<string, Failures>();
   #forgottenAtMs = -Infinity;
 

@@ -102,12 +102,10 @@ export class SpeculativeTasks {
 
 type QueryDispatchOptions = {
   readonly clock: Clock;
-  /** Partitions of the matching topic. */
   readonly matchingPartitions: number;
   readonly router: Asker;
   /** The outcome, for the core. Undefined: accepted. */
   readonly finish: (command: FinishQueryDispatch) => AskFailure | undefined;
-  /** The query has failed without an outcome. */
   readonly fail: (askId: number, failure: AskFailure) => void;
 };
 

@@ -20,10 +20,8 @@ import type { CountStoredTasks, LoadStoredTasks } from '../../matching/matching-
 
 export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire: BacklogWire };
 
-/** Lines about damaged rows of one read. */
 const TOLD_MAX = 10;
 
-/** Roughly what a record adds to a checkpoint. */
 export function recordBytes({ spilled, removed, configured, forgotten }: MatchingRecord): number {
   const others = (removed.length + forgotten.length) * REMOVAL_BYTES + configured.reduce((bytes, config) => bytes + configBytes(config), 0);
   return spilled.reduce((bytes, { task }) => bytes + taskBytes(task), others);
@@ -50,10 +48,7 @@ export function matchingCheckpoints(core: CheckpointedCore): CheckpointedState {
   };
 }
 
-/**
- * The queues of a host, as they are under its fence, into its empty core: it reads their first tasks, as many as their windows take. Rejects with
- * DatabaseError.
- */
+/** The queues of a host, under its fence, into its empty core, with as many tasks as their windows take. Rejects with DatabaseError. */
 export async function installBacklog(
   core: Pick<MatchingCore<never>, 'windowTasksMax' | 'install' | 'installed'>,
   database: Pick<Database, 'matchingQueues'>,
@@ -82,8 +77,6 @@ export function tellUnread(unread: readonly UnreadTask[], logger: Logger): void 
 }
 
 const taskUnread = 'a stored task cannot be read: no worker gets it until its row is restored; all others continue';
-
-/** Reads and counts the rows of stored tasks that are not in memory, under the fence of this memory. */
 
 type ColdTasksOptions = {
   readonly database: Pick<Database, 'matchingTasks' | 'countMatchingTasks'>;

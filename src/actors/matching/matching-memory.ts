@@ -43,7 +43,6 @@ export type HostReply = MatchingReply<StartedTask>;
 export type HostEffect = MatchingEffect<StartedTask>;
 
 export type MatchingHostOptions = ActorOptions<HostReply, MatchingRecord> & {
-  /** The number of the partition, from 0. */
   readonly partition: number;
   readonly matchingPartitions: number;
   readonly taskQueuePartitions: number;
@@ -72,7 +71,6 @@ export class MatchingMemory
   readonly core: PartitionCore<HostCommand, HostReply, MatchingRecord, HostEffect>;
   readonly shell = this;
   readonly subscribers: readonly CommitSubscriber<MatchingRecord>[];
-  /** undefined: there is no database. */
   readonly checkpointer: Checkpointer | undefined;
   readonly #options: MatchingHostOptions;
   readonly #tenure: Tenure<HostCommand>;
@@ -252,10 +250,7 @@ export class MatchingMemory
     this.#withdraw({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
   }
 
-  /**
-   * For as long as history is out of reach: the start that it has decided is committed when its log answers, and an activity that nobody
-   * has would wait for its timeout, which may be days.
-   */
+  /** As long as history is out of reach: an activity that was started and nobody has would wait for its timeout, perhaps for days. */
   #withdraw(withdrawal: WithdrawActivityStart, tries = firstTry): void {
     const { historyShard, key, scheduledEventId, pollRequestId } = withdrawal;
     const command = { kind: 'withdrawActivityStart', key, scheduledEventId, pollRequestId } as const;
@@ -342,10 +337,7 @@ function forwardedPollOutcome(answer: MatchingAnswer<ForwardPoll['command']>): F
   return isAskFailure(answer) || answer.kind === 'rejected' ? { kind: 'unavailable' } : answer;
 }
 
-/**
- * The core by the wall clock alone, as the deadlines that callers give. The journal's time never goes back: where an earlier owner's clock
- * was an hour ahead, every poll would be over before it came, for an hour.
- */
+/** By the wall clock, as callers' deadlines: the journal's time may be ahead, and then each poll would be over before it came. */
 function byWallClock(core: MatchingCore<StartedTask>, clock: Clock): PartitionCore<HostCommand, HostReply, MatchingRecord, HostEffect> {
   return {
     handle: (command, _journalTimeMs, askId) => core.handle(command, clock.wallMs(), askId),
@@ -383,7 +375,6 @@ type News = { readonly key: string; readonly command: ConfigurePartition; attemp
 
 class PartitionNews {
   readonly #options: PartitionNewsOptions;
-  /** The latest of each partition that has not confirmed. */
   readonly #latest = new Map<string, News>();
   readonly #waiting = new Fifo<News>();
   #underWay = 0;

@@ -12,7 +12,6 @@ export class AppendTrouble {
   readonly #retries: Retries;
   readonly #onRested: () => void;
   #reason = '';
-  /** Refusals in a row. */
   #refusals = 0;
   #refusedSinceMs = 0;
   #resting = false;
@@ -31,7 +30,6 @@ export class AppendTrouble {
     return this.#reason;
   }
 
-  /** Nothing is sealed meanwhile. */
   get resting(): boolean {
     return this.#resting;
   }
@@ -53,7 +51,6 @@ export class AppendTrouble {
     this.#logger.debug('the log refused an append; it is tried again', { reason, attempts: this.#refusals });
   }
 
-  /** The log took an append. */
   over(): void {
     this.#reason = '';
     if (this.#refusals === 0) return;

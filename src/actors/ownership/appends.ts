@@ -31,7 +31,6 @@ export class Appends {
     this.#tail = tail;
   }
 
-  /** There is something to append. */
   wanted({ again }: Service): boolean {
     return again.length > 0 || this.#ownership.memory.openRecords() > 0;
   }
@@ -101,10 +100,7 @@ export class Appends {
     this.#ownership.memory.settleTurn();
   }
 
-  /**
-   * Nothing of it is in the log or will be, so nothing is in doubt: the same records once more. What is wrong others mend, and until then
-   * memory, answers and order stay as they are.
-   */
+  /** Nothing is in doubt: the same records go once more. What is wrong others mend; until then memory, answers and order stay. */
   #refused(service: Service, { records }: Append, reason: string, tooLarge: boolean): void {
     const { life, trouble, findings } = this.#ownership;
     trouble.refused(reason);
@@ -149,10 +145,7 @@ export class Appends {
     this.#ownership.findings.background(this.#judge(service, lookBack, until, endProof));
   }
 
-  /**
-   * Others have appended below `until`: void records at best, a successor at worst. A batch of ours should be among them, unless only the end
-   * of the log was looked at, with the number `endProof` of that proof.
-   */
+  /** Others have appended below `until`. `batch` should be among it; undefined: only the end was looked at, by the proof `endProof`. */
   async #judge(service: Service, lookBack: LookBack, until: number, endProof: number): Promise<void> {
     const { life, memory, barrier, position, findings } = this.#ownership;
     const { batch } = lookBack;

@@ -47,7 +47,7 @@ export interface ServerCondition {
   concerns(): readonly Concern[];
   /** Workflows that their shards put aside: each wants a person, all others go on. */
   runsPutAside(): number;
-  /** Called when the first two may have changed. Answers how to stop watching. */
+  /** Answers how to stop watching. */
   watch(changed: () => void): () => void;
 }
 
@@ -61,11 +61,9 @@ export type CensusOptions = ClockAndLogger & {
   readonly stalledMsMax: number;
   /** A rival took the cluster's partition: what that is called. */
   readonly takenOver: (partition: string, rival: ClaimInLog) => Error;
-  /** A rival took a partition other than the cluster's. */
   readonly onTaken: (partition: PartitionId, rival: ClaimInLog) => void;
   /** A partition is in another state, or has read on in its journal. */
   readonly onMoved?: () => void;
-  /** The process must end. */
   readonly onFatal: (error: Error) => void;
 };
 
@@ -81,7 +79,6 @@ type Entry = {
   readonly partition: PartitionId;
   status: PartitionStatus | undefined;
   inactiveSinceMs: number;
-  /** It has been active before, in this process. */
   wasActive: boolean;
 };
 
@@ -96,7 +93,6 @@ export class Census implements ServerCondition {
   #isStopping = false;
   #unservedBefore = 0;
   #remindedMs = -Infinity;
-  /** How many were not served when people were told last. */
   #remindedOf = 0;
   #timer: Timer | undefined;
 
@@ -133,7 +129,6 @@ export class Census implements ServerCondition {
     return this.#clusterHeld.promise;
   }
 
-  /** Records read of all journals, without the claims of this start. */
   get recordsRead(): number {
     return this.#entries.reduce((sum, { status }) => sum + Math.max(0, (status?.replayed.records ?? 0) - 1), 0);
   }

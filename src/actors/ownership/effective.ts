@@ -102,8 +102,6 @@ export function mayReplace(stored: LogPosition | undefined, mine: LogPosition): 
   return stored.sequence <= mine.sequence;
 }
 
-/** The record with which a new owner takes a partition, or an owner in doubt takes it again. */
-
 const CLAIM_KEY = '@claim';
 const CLAIM_TYPE = 'Claim';
 const CLAIM_SCHEMA = 1;
@@ -121,7 +119,6 @@ export type ClaimInLog = Claim & { readonly epoch: number; readonly offset: numb
 export type Stretch = {
   /** False: the last confirmed record is not where it was, the log was cut and written over (T6). */
   readonly intact: boolean;
-  /** Stands behind the stretch. */
   readonly cursor: LogCursor;
   /** Where the whole batch counts; undefined when it does not. */
   readonly found: number | undefined;

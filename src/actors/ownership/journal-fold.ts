@@ -31,10 +31,7 @@ export type FoldTrouble =
   /** Somebody must look at the record. */
   | { readonly kind: 'unreadable'; readonly reason: string; readonly error: unknown };
 
-/**
- * What of a journal may be gone, beside what a checkpoint has. `beginning`: what counted there was written again behind it. `anything`: each record is
- * whole by itself.
- */
+/** Beside what a checkpoint has. `beginning`: what counted was written again behind it. `anything`: each record is whole by itself. */
 export type MayLack = 'beginning' | 'anything';
 
 /** When the term of ownership ends, so does the fold, without a result. */
@@ -53,7 +50,6 @@ const SHORT_READS_BEFORE_BOUNDS = 5;
 
 export class JournalFold {
   readonly #options: JournalFoldOptions;
-  /** What stood where this fold would have read. */
   #lost: OffsetRange[] = [];
 
   constructor(options: JournalFoldOptions) {
@@ -236,8 +232,6 @@ function replaced({ last }: OwnerPosition, { epoch, sequence, offset }: StoredRe
 function vanished(found: string): FoldTrouble {
   return { kind: 'vanished', found };
 }
-
-/** How far a fold of a journal has come, for those who wait for it. */
 
 /** What this owner has read of its journal, in all its replays. */
 export type Replayed = { readonly records: number; readonly bytes: number; readonly ms: number };

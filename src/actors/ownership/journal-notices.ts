@@ -9,7 +9,6 @@ import type { LogPosition } from './effective.ts';
 import type { StoredRecord } from '../../ports/log.ts';
 import type { Clock } from '../../ports/machine.ts';
 
-/** There may be thousands. */
 const SAY_EVERY_MS = 10_000;
 
 export class JournalNotices {
@@ -18,7 +17,6 @@ export class JournalNotices {
   readonly #strandedSaid: NowAndThen;
   #foreignRecords = 0;
   #strandedRecords = 0;
-  /** Below this offset all was told. */
   #toldBelow = 0;
 
   constructor(clock: Pick<Clock, 'monoMs'>, logger: Logger) {
@@ -27,12 +25,10 @@ export class JournalNotices {
     this.#strandedSaid = new NowAndThen(clock, SAY_EVERY_MS);
   }
 
-  /** Records that Perdure did not write. */
   get foreignRecords(): number {
     return this.#foreignRecords;
   }
 
-  /** Records of ours that stand behind others that have vanished. */
   get strandedRecords(): number {
     return this.#strandedRecords;
   }

@@ -17,7 +17,6 @@ export type LogSilenceOptions = {
   readonly silenceMsMax: number;
   /** The message for callers that wait, and for those who ask while the silence lasts. */
   readonly describe: (seconds: number) => string;
-  /** Called repeatedly while the silence lasts. */
   readonly onSilent: (message: string, seconds: number) => void;
   readonly onAnswered: () => void;
 };
@@ -28,7 +27,6 @@ export class LogSilence {
   #waitingSinceMs = Infinity;
   /** The part of that time in which this process could not have heard an answer. */
   #deafMs = 0;
-  /** When silence was told of last. */
   #toldAtMs = 0;
   #timer: Timer | undefined;
   #message = '';
@@ -37,7 +35,6 @@ export class LogSilence {
     this.#options = options;
   }
 
-  /** '': the log is not silent. */
   get message(): string {
     return this.#message;
   }

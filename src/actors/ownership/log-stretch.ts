@@ -26,7 +26,6 @@ type StretchQuery = Pick<Ownership, 'partition' | 'claims' | 'position' | 'notic
   readonly until: number;
   /** The records in question, stamped; may be empty. */
   readonly batch: readonly LogRecord[];
-  /** The nonces of claims that are ours. */
   readonly ownNonces: ReadonlySet<string>;
 };
 
@@ -178,8 +177,6 @@ function sameRecord(sent: LogRecord, found: LogRecord): boolean {
   if (sent.key !== found.key || sent.value.byteLength !== found.value.byteLength) return false;
   return sent.value.every((byte, index) => byte === found.value[index]);
 }
-
-/** Reading a stretch of a journal record by record, in as many reads as it takes. */
 
 const READ_BYTES = 1024 * 1024;
 /** Reads may lag behind an append that was acknowledged, or an end that was told. This often in a row they may show nothing. */

@@ -15,7 +15,6 @@ const PACE_WHEN_AHEAD = 0.9;
 
 export class OwnerPosition {
   #cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
-  /** Where the fold begins without a checkpoint. */
   #start = 0;
   #last: RecordPosition | undefined;
   #lastClaim: ClaimInLog | undefined;
@@ -49,10 +48,7 @@ export class OwnerPosition {
     return this.#lastTimeMs + Math.floor((monoMs - this.#behind.monoMs) * PACE_WHEN_AHEAD);
   }
 
-  /**
-   * From a checkpoint, or from the start. What was confirmed to us so far, and what is known `elsewhere`, the journal must still hold, be it
-   * beyond a checkpoint that is older.
-   */
+  /** The journal must still hold what was confirmed to us so far and what is known `elsewhere`, be it beyond an older checkpoint. */
   restart(checkpoint: CheckpointPosition | undefined, elsewhere: LogPosition | undefined): void {
     const { epoch, sequence, offset } = this.#cursor;
     // Not where it stepped back to, but where it was.
@@ -81,7 +77,6 @@ export class OwnerPosition {
     this.wrote(timeMs);
   }
 
-  /** Folds the next record, as far as position goes. */
   step(record: StoredRecord, claims: ClaimCodec): Verdict {
     const verdict = effective(this.#cursor, record, claims);
     if (verdict !== 'claim' && verdict !== 'record') return verdict;
@@ -103,7 +98,6 @@ export class OwnerPosition {
     this.#last = { offset: baseOffset + count - 1, epoch: this.#cursor.epoch, sequence: this.#cursor.sequence };
   }
 
-  /** Nothing but void records stands below `offset`. */
   pass(offset: number): void {
     this.#cursor.offset = offset;
   }

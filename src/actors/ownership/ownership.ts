@@ -52,7 +52,6 @@ export type Ownership = {
 };
 
 export interface OwnerFindings {
-  /** Others should know. */
   statusChanged(): void;
   /** An append may be in the log, or may land later. */
   doubt(reason: string): void;
@@ -71,30 +70,20 @@ export interface OwnerFindings {
 export interface OwnedMemory {
   /** New and empty, of a journal that begins at that offset, or behind the checkpoint; then comes every record that counts, in order. */
   create(journalStart: number): void;
-  /**
-   * Called before the first record, with a checkpoint: reads its rows, and takes the fence under which they are its own. Rejects when they cannot be
-   * read.
-   */
+  /** Before the first record: reads the rows of a checkpoint, and takes the fence under which they are its own. Rejects if unreadable. */
   install(restored: Restored): Promise<void>;
   /** These come next, those that count. With a pause after each. */
   decodeAhead(records: readonly StoredRecord[]): Iterable<undefined>;
-  /**
-   * What those change is brought into memory. undefined: nothing is lacking. `fenced`: another has restored since, this memory is of no use any
-   * more. Rejects when the rows cannot be read.
-   */
+  /** Brings in what those change; undefined: nothing is lacking. `fenced`: another has restored since. Rejects if rows cannot be read. */
   ahead(): Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   fold(record: StoredRecord): void;
-  /**
-   * All of a journal is folded but for these, which are gone from the log: all that counts of them was written again behind them, or it is lost. Throws
-   * where nothing can be served without it.
-   */
+  /** These are gone: what counts of them was written again behind them, or is lost. Throws where nothing can be served without it. */
   recordsLost(lost: readonly OffsetRange[]): void;
   /** Complete, and ours: it may act. */
   activated(epoch: number): void;
   /** Drops this memory with all that was not committed, and fails all who wait for it. */
   drop(message: string): void;
-  /** Decided and not sealed. */
   openRecords(): number;
   /** The oldest of them, stamped from `sequence` on; as many as one append takes. */
   seal(epoch: number, sequence: number): readonly LogRecord[];

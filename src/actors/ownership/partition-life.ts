@@ -73,7 +73,6 @@ export type Claiming = {
   readonly doubt: Doubt | undefined;
   /** The nonces of all our claims in this time. A late copy of an earlier one is void, whoever wrote it. */
   readonly ownNonces: Set<string>;
-  /** Claims whose fate remained open. */
   unanswered: number;
   claim: ClaimStep;
 };
@@ -155,7 +154,6 @@ export class PartitionLife {
     return now.state === 'active' || now.state === 'draining' ? now.service : undefined;
   }
 
-  /** True if the partition ever served in this process. */
   get hasServed(): boolean {
     return this.#hasServed;
   }

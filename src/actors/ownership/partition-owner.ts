@@ -46,7 +46,6 @@ export type PartitionOwnerOptions = ClaimantOptions & {
   readonly logger: Logger;
   readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits: OwnerLimits;
-  /** Shared by all partitions of a process. */
   readonly turns?: LoopTurns;
   /** Where takeovers begin; absent: there is no database, and they begin at the start of the journal. */
   readonly checkpoints?: CheckpointSource;
@@ -66,7 +65,6 @@ export type PartitionStatus = {
   readonly reason: string;
   /** Since when (monotonic) the log has answered nothing although something waits, once that is too long; undefined otherwise. */
   readonly silentSinceMs: number | undefined;
-  /** Who took the partition from us. */
   readonly rival: ClaimInLog | undefined;
   /** How often memory was dropped and folded again, because others had written what counts. */
   readonly refolds: number;
@@ -183,7 +181,6 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     if (wanted) this.#attachment?.ready();
   }
 
-  /** Asks for the log's end when a read waits that nothing under way will prove. */
   proveReads(): void {
     this.#proofs.prove();
   }
@@ -193,7 +190,6 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     return this.#position.nowMs(this.#options.clock);
   }
 
-  /** A record of that time was decided. */
   wrote(timeMs: number): void {
     this.#position.wrote(timeMs);
   }

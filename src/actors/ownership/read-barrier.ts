@@ -23,7 +23,6 @@ export class ReadBarrier {
     return this.#begun;
   }
 
-  /** The number of a proof that is asked for now. */
   beginProof(): number {
     this.#begun += 1;
     return this.#begun;

@@ -9,7 +9,6 @@ import type { LogPosition } from './effective.ts';
 import type { Ownership } from './ownership.ts';
 
 export type ReadProofsLimits = {
-  /** An idle owner looks at the log's end this often (T10). */
   readonly watchIntervalMs: number;
   readonly retryDelayMs: number;
 };
@@ -18,7 +17,6 @@ export class ReadProofs {
   readonly #ownership: Ownership;
   readonly #appends: Appends;
   readonly #limits: ReadProofsLimits;
-  /** An answer is under way. */
   #asking = false;
   /** It was asked, and has not answered since: between two attempts as well. */
   #unanswered = false;
@@ -35,7 +33,6 @@ export class ReadProofs {
     return this.#unanswered;
   }
 
-  /** Asks for the log's end when a read waits that nothing under way will prove. */
   prove(): void {
     const { life, memory, trouble } = this.#ownership;
     const { service } = life;
@@ -114,7 +111,6 @@ export class ReadProofs {
     });
   }
 
-  /** The term of ownership is over. */
   stop(): void {
     this.#asking = false;
     this.#unanswered = false;

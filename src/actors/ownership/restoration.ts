@@ -12,10 +12,7 @@ import { isOutage, type Restored } from '../../projections/database-port.ts';
 import type { Retries } from './retries.ts';
 
 export interface CheckpointSource {
-  /**
-   * Raises the fence, and tells where the last checkpoint ends: whoever restored before writes and reads nothing from then on. Rejects with
-   * DatabaseError.
-   */
+  /** Raises the fence: whoever restored before writes and reads nothing from then on. Rejects with DatabaseError. */
   restore(): Promise<Restored>;
 }
 
@@ -40,7 +37,6 @@ export class Restoration {
     return this.#reason;
   }
 
-  /** Another has restored since we did. */
   get isFenced(): boolean {
     return this.#isFenced;
   }
@@ -49,7 +45,6 @@ export class Restoration {
     this.#isFenced = true;
   }
 
-  /** The journals of this owner have checkpoints. */
   get usesCheckpoints(): boolean {
     return this.#options.checkpoints !== undefined;
   }

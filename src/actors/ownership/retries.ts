@@ -1,7 +1,4 @@
-/**
- * Waiting and trying again, for as long as one term of ownership lasts. When it ends, everything that waits is forgotten: sleepers never
- * wake, attempts are not repeated.
- */
+/** Waiting and trying again in one term of ownership. When it ends, sleepers never wake, and attempts are not repeated. */
 import { backOffMs } from '../../kernel/back-off.ts';
 import { DatabaseError } from '../../projections/database-port.ts';
 import { LogError } from '../../ports/log.ts';
@@ -27,12 +24,10 @@ export class Retries {
     this.#options = options;
   }
 
-  /** Changes when a term of ownership ends. */
   get term(): number {
     return this.#term;
   }
 
-  /** Trying again may help. */
   mayPass(error: unknown): boolean {
     if (error instanceof DatabaseError) return error.recoverable;
     return error instanceof LogError && this.#options.mayPass(error);
@@ -61,10 +56,7 @@ export class Retries {
     return this.sleep(this.#delayMs(attempt));
   }
 
-  /**
-   * Where each attempt of one undoes those of others, and takes long: whoever is to succeed needs that long alone. `tookMs`: the attempt that
-   * has failed.
-   */
+  /** Each attempt, of which the last `tookMs`, undoes those of others: whoever is to succeed needs that long alone. */
   giveWay(attempt: number, tookMs: number): Promise<void> {
     const longestMs = tookMs * 2 ** Math.min(attempt, GIVE_WAY_DOUBLINGS_MAX);
     return this.sleep(this.#delayMs(attempt) + Math.ceil(longestMs * this.#options.random.fraction()));

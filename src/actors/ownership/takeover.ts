@@ -28,9 +28,7 @@ export type TakeoverOptions = ClaimantOptions & {
   readonly appends: Appends;
   readonly restoration: Restoration;
   readonly mayLack?: MayLack;
-  /** It serves from now on. */
   readonly onActive: () => void;
-  /** There is a claim to append. */
   readonly append: () => void;
 };
 
@@ -40,7 +38,6 @@ export class Takeover {
   readonly #ownership: Ownership;
   readonly #options: TakeoverOptions;
   #refolds = 0;
-  /** Callbacks of this memory that wait for its next claim. */
   #whenClaimed: ((offset: number) => void)[] = [];
 
   constructor(ownership: Ownership, options: TakeoverOptions) {
@@ -48,7 +45,6 @@ export class Takeover {
     this.#options = options;
   }
 
-  /** How often memory was dropped and folded again, because others had written what counts. */
   get refolds(): number {
     return this.#refolds;
   }
@@ -271,7 +267,6 @@ export class Takeover {
     this.#activate(landed, again);
   }
 
-  /** What is to be appended again, if memory stays. */
   async #settle({ ownNonces }: Claiming, doubt: Doubt, landed: LandedClaim): Promise<readonly (readonly LogRecord[])[]> {
     const { retries, position, memory, logger, findings } = this.#ownership;
     const { term } = retries;

@@ -31,12 +31,10 @@ export class CommandBudget {
     this.#requestBytesMax = bytesMax - bytesReserved;
   }
 
-  /** What all actors have taken together. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** How much may still be taken before anything is refused. */
   left(finishesWork: boolean): number {
     return (finishesWork ? this.bytesMax : this.#requestBytesMax) - this.#bytes;
   }
@@ -67,7 +65,6 @@ export class BudgetShare {
     return true;
   }
 
-  /** Adds bytes that are never refused. */
   add(bytes: number): void {
     this.#bytes += bytes;
     this.#budget.add(bytes);
@@ -151,7 +148,6 @@ export class Admission {
     if (own.asks === 0 && this.#namespaces.size > namespacesKept) this.#namespaces.delete(namespaceId);
   }
 
-  /** Nothing waits any more. */
   clear(): void {
     this.#share.giveBackAll();
     this.#namespaces.clear();

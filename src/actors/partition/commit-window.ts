@@ -45,13 +45,11 @@ type Held<Reply, Record, Effect> = {
   readonly record: Record | undefined;
   readonly reply: Reply | undefined;
   readonly effects: readonly Effect[];
-  /** What it takes of the budget. */
   readonly bytes: number;
 };
 
 type Commit<Reply, Record, Effect> = Extract<Handled<Record, Reply, Effect>, { readonly kind: 'commit' }>;
 
-/** Where commits, answers and effects go. */
 type Outside<Reply, Record, Effect> = {
   readonly shell: EffectSink<Reply, Effect>;
   readonly subscribers: readonly CommitSubscriber<Record>[];
@@ -64,7 +62,6 @@ export type CommitWindowOptions = {
   readonly barrier: ReadBarrier;
   readonly share: BudgetShare;
   readonly turns: LoopTurns;
-  /** More may be released, which had to wait for a turn of the event loop. */
   readonly onTurn: () => void;
 };
 
@@ -96,7 +93,6 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#onTurn = onTurn;
   }
 
-  /** What may go has to wait for a turn of the event loop. */
   get awaitsTurn(): boolean {
     return this.#awaitsTurn;
   }
@@ -105,7 +101,6 @@ export class CommitWindow<Reply, Record, Effect> {
     return this.#openBytes;
   }
 
-  /** How many entries have not left. */
   get held(): number {
     return this.#held.length;
   }
@@ -199,10 +194,7 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#committed += count;
   }
 
-  /**
-   * Lets out what may go in this turn of the event loop, or `atOnce`, however much it is. `stopped` ends it early: the shell's callbacks may have
-   * closed the actor.
-   */
+  /** What may go in this turn, or all `atOnce`. `stopped` ends it early: the shell's callbacks may have closed the actor. */
   release({ shell, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean, atOnce = false): void {
     if (this.#awaitsTurn && !atOnce) return;
     if (!this.#actOn(this.#effects, this.#nextEffect, shell, atOnce) || stopped()) return;
@@ -306,5 +298,4 @@ function contentBytes({ value, headers }: Pick<EncodedRecord, 'value' | 'headers
   return headers.reduce((bytes, header) => bytes + HEADER_OVERHEAD_BYTES + header[0].length + 3 * header[1].length, value.byteLength);
 }
 
-/** Lengths of name and value. */
 const HEADER_OVERHEAD_BYTES = 8;

@@ -19,14 +19,12 @@ export type JournalCompactionOptions<Command, Record> = {
   readonly partition: PartitionId;
   readonly tenure: Pick<Tenure<Command>, 'active' | 'after' | 'submit' | 'claimAnew'>;
   readonly logger: Logger;
-  /** Names the journal for people. */
   readonly journal: string;
   /** All that counts and stood before that offset stands behind it as well, as records say that were folded or decided. */
   readonly cut: () => number;
   readonly weigh: (record: Record) => number;
   /** What a journal would weigh that holds nothing but what counts. Asked when there may be much else; it may take a while. */
   readonly kept: () => Promise<number>;
-  /** Less is worth no work of its own. */
   readonly deadMin: number;
   /** Some more of what counts is written again. `isFirst`: nothing is. */
   readonly carry: (cut: number, isFirst: boolean) => Command;
@@ -145,14 +143,9 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
   }
 }
 
-/** A journal that was written again behind a claim begins there. */
-
 const READ_BYTES = 1;
 
-/**
- * Rejects where something else than a claim stands at that offset: records were numbered anew since it was written down, and others stand in front of it
- * than were meant. Where somebody has removed the claim, it is the one of before.
- */
+/** Rejects if no claim is there: records were numbered anew, and others stand in front. If only the claim is gone, it is the one before. */
 export async function cutAtClaim(log: Pick<Log, 'read' | 'bounds' | 'truncate'>, partition: PartitionId, cut: number): Promise<void> {
   const { start, end } = await log.bounds(partition);
   if (cut <= start) return;

@@ -19,7 +19,6 @@ export type CommandMail<Command> = {
   readonly command: Command;
   /** The namespace that the command belongs to; '' = none. */
   readonly namespaceId: string;
-  /** Bytes that this mail takes of the command budget. */
   readonly bytes: number;
 };
 
@@ -31,10 +30,7 @@ const EMPTY_PLACES_KEPT = 1024;
 
 export class Mailbox<Command> {
   readonly #nobodys = new Line<Command>();
-  /**
-   * The lines of namespaces; the one whose turn is next comes first. An empty line stays until its turn, because the next mail is nearly always for
-   * it.
-   */
+  /** The one whose turn is next comes first. An empty line stays until its turn: the next mail is nearly always for it. */
   readonly #lines = new Map<string, Line<Command>>();
   #length = 0;
   #order = 0;
@@ -50,7 +46,6 @@ export class Mailbox<Command> {
     this.#push(namespaceId, { kind: 'command', order: this.#order, askId, command, namespaceId, bytes });
   }
 
-  /** The actor's own, behind all others. */
   pushLast(command: Command): void {
     this.#last = { kind: 'command', order: this.#order, askId: NOBODY, command, namespaceId: '', bytes: 0 };
     this.#length += 1;
@@ -183,7 +178,6 @@ class Line<Command> {
     this.#empty += 1;
   }
 
-  /** Index of the first place whose order is at least `askId`. */
   #indexOf(askId: number): number {
     let low = 0;
     let high = this.#places.length;

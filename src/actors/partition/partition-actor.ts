@@ -21,7 +21,6 @@ import type { Endpoint, ReplySink } from '../asks/switchboard.ts';
 
 export type ActorOptions<Reply, Record> = ClockAndLogger & {
   readonly topic: string;
-  /** Who we are, for people: host, port, process. */
   readonly owner: string;
   readonly log: Log;
   readonly codec: RecordCodec<Record>;
@@ -29,15 +28,12 @@ export type ActorOptions<Reply, Record> = ClockAndLogger & {
   readonly sink: ReplySink<Reply>;
   readonly random: Random;
   readonly onStatus: (status: PartitionStatus) => void;
-  /** Shared by the whole process; absent: the actor has its own. */
   readonly budget?: CommandBudget;
   readonly turns?: LoopTurns;
 };
 
 export type ActorKind<Command, Memory> = {
-  /** The number of the partition, from 0. */
   readonly partition: number;
-  /** Name it on each line of its log. */
   readonly logFields: LogFields;
   /** `journalStart`: where its journal begins, unless a checkpoint stands for what was in front of it. */
   readonly create: (tenure: Tenure<Command>, journalStart: number) => Memory;

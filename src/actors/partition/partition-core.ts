@@ -7,36 +7,24 @@ import type { Prefetch } from './prefetch.ts';
 import { NOBODY, type AskFailure } from '../asks/asks.ts';
 import type { Clock, Timer } from '../../ports/machine.ts';
 
-/** The owner of the partition stamps it. */
 export type EncodedRecord = Omit<LogRecord, 'epoch' | 'sequence'>;
 
 export interface RecordCodec<Record> {
   encode(record: Record): EncodedRecord;
-  /**
-   * Throws on what it cannot read: such a record stops the partition (it is never skipped). `stored`: where more than the value says what
-   * the record is.
-   */
+  /** Throws on what it cannot read, which stops the partition. `stored`: where more than the value says what the record is. */
   decode(value: Uint8Array, schema: number, stored: StoredRecord): Record;
 }
 
 export interface PartitionCore<Command, Reply, Record, Effect> {
-  /**
-   * Decides one command, synchronously. `nowMs` never goes back, not even across takeovers. Nothing durable changes: when this throws, or
-   * when the record is refused, the command has not happened.
-   */
+  /** `nowMs` never goes back, not even across takeovers. If this throws, or its record is refused, the command has not happened. */
   handle(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect>;
-  /**
-   * The record of this command would be too large: what becomes of it instead. undefined: it is refused, and nothing happens. Absent: nothing could
-   * be left out of any record, so all are refused.
-   */
+  /** Decides it otherwise, as its record would be too large; undefined: it is refused. Absent: nothing can be left out of any record. */
   tooLarge?(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect> | undefined;
-  /** What the command is about, for people. */
   idsOf(command: Command): CommandIds;
   /** What `handle` or `cancel` answered takes effect in memory: its record is evolved, what it staged for those who wait is done. */
   accept(handled: Handled<Record, Reply, Effect>): void;
   /** The only code that changes durable state: by way of `accept`, and in replay. */
   evolve(record: Record): void;
-  /** The caller no longer waits. */
   cancel(askId: number, nowMs: number): Handled<Record, Reply, Effect>;
 }
 
@@ -46,20 +34,12 @@ export interface EffectSink<Reply, Effect> {
   act(effect: Effect): void;
 }
 
-/** The shell around a core, as the loop drives it. */
 export interface PartitionShell<Command, Reply, Record, Effect> extends EffectSink<Reply, Effect> {
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
   activated(epoch: number): void;
-  /**
-   * A command, or a cancellation (undefined), has taken effect in memory, or a further record of one. Its record, if it wrote one, need not be committed: this is the
-   * place for what follows memory and stays inside, such as timers. Subscribers are given the same record when it is committed. Called for
-   * each command: cheap.
-   */
+  /** A command or cancellation (undefined) is in memory, its record perhaps not committed: for timers and the like. Cheap: for each one. */
   accepted(command: Command | undefined, record: Record | undefined): void;
-  /**
-   * A command could not be decided (`error` is what was thrown), or its record not be written (RecordTooLarge): nothing happened. It has been
-   * logged, and who asked has been told.
-   */
+  /** `error` was thrown by its decision, or its record is too large (RecordTooLarge): nothing happened; it was logged, its caller told. */
   undecided(askId: number, command: Command, error: unknown): void;
   /** This memory is dropped (ownership lost, doubt, shutdown): stop its timers. Nothing else is called afterwards. */
   deactivated(): void;
@@ -87,10 +67,7 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
 
 /** Folding never waits: what records change is brought in before. */
 export interface ReadAhead<Record> {
-  /**
-   * These come next, or some of them. undefined: nothing is lacking. `fenced`: another has restored since, and what it has written is not what
-   * these records go on from. Rejects with DatabaseError; what is asked again then begins anew.
-   */
+  /** These come next; undefined: nothing is lacking. `fenced`: another has restored since. Rejects with DatabaseError; then asked anew. */
   load(records: Iterable<Record>): Promise<'fenced' | undefined> | undefined;
 }
 
@@ -103,8 +80,6 @@ export type CommandScale<Command> = {
   /** It ends or begins what is under way already: refused last. */
   readonly finishesWork: (command: Command) => boolean;
 };
-
-/** What a command would have written has no room in a record of the journal. */
 
 export class RecordTooLarge extends Error {
   override readonly name = 'RecordTooLarge';
@@ -134,7 +109,6 @@ export class Tenure<Command> {
     this.#clock = clock;
   }
 
-  /** All of the journal is here, and it is ours. */
   get active(): boolean {
     return this.#active;
   }
@@ -159,10 +133,7 @@ export class Tenure<Command> {
     this.#timers.add(timer);
   }
 
-  /**
-   * The database takes no checkpoint of this memory any more, because another has restored since: the partition is lost, or is restored
-   * here again, with a new memory. Also before the tenure begins.
-   */
+  /** Another has restored since: the partition is lost, or is restored here with a new memory. Also before the tenure begins. */
   fenced(): void {
     if (!this.#ended) this.#actor.fenced();
   }

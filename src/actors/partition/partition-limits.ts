@@ -13,7 +13,6 @@ export type PartitionLimits = OwnerLimits & {
   readonly openRecordsMax: number;
   /** Answers that wait for commits or proof; past it commands stay in the mailbox. */
   readonly heldMax: number;
-  /** A larger record is not written. */
   readonly recordBytesMax: number;
 };
 

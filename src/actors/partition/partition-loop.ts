@@ -62,9 +62,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #window: CommitWindow<Reply, Record, Effect>;
   readonly #turns: LoopTurns;
   #runScheduled = false;
-  /** What was read ahead and is folded next. */
   readonly #decoded = new Map<StoredRecord, Record>();
-  /** What waits here, decided or not. */
   readonly #share: BudgetShare;
   readonly #admission: Admission;
 
@@ -120,7 +118,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#runSoon();
   }
 
-  /** The time by which commands are decided; timers of this partition go by it. */
   nowMs(): number {
     return this.#owner.nowMs();
   }
@@ -145,7 +142,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     return this.#owner.drain();
   }
 
-  /** Lets go at once, as a crash would. */
   close(): void {
     this.#owner.close();
   }
@@ -227,7 +223,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     }
   }
 
-  /** It is decided, or will never be. */
   #weighOut(mail: CommandMail<Command>): void {
     this.#admission.leave(mail);
   }
@@ -339,7 +334,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     }
   }
 
-  /** What follows every change: releases, asks to append, asks for proof. */
   #settleTurn(): void {
     if (!this.#owner.serving) return;
     this.#owner.append();

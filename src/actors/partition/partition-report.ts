@@ -25,7 +25,6 @@ export type CheckpointReport = {
   readonly tailBytes: number;
   /** In memory because it is not written. */
   readonly unwrittenBytes: number;
-  /** Why nothing is written. */
   readonly trouble?: { readonly reason: string; readonly seconds: number };
 };
 

@@ -18,12 +18,8 @@ export interface Prefetch<Command> {
   lacks(command: Command): boolean;
   /** The execution that a command is about, if it is about one. */
   keyOf(command: Command): string | undefined;
-  /**
-   * Brings in what the command lacks. `done` is called once, later, and never within this call; what it brought must not leave memory before the
-   * callbacks that `Clock.soon` runs next have returned.
-   */
+  /** Calls `done` once, and later. What it brought stays in memory until the callbacks that `Clock.soon` runs next have returned. */
   load(key: string, command: Command, done: (trouble?: LoadTrouble) => void): void;
-  /** One of the actor's own commands waits. */
   ownWaits(command: Command): void;
   /** One of the actor's own has not happened: it is tried again later, however often that takes. */
   ownNotLoaded(command: Command, reason: string): void;
@@ -61,7 +57,6 @@ export type ParkingOptions<Command> = {
   readonly prefetch: Prefetch<Command> | undefined;
   /** Commands that somebody waits for; past it those that would have to wait fail. */
   readonly asksMax: number;
-  /** There is something for `nextLoaded`, which may have to wait. */
   readonly onLoaded: () => void;
   /** These commands are done with, and nothing of them has happened. */
   readonly onTrouble: (mails: readonly CommandMail<Command>[], trouble: LoadTrouble) => void;
@@ -71,7 +66,6 @@ export class Parking<Command> {
   readonly #options: ParkingOptions<Command>;
   readonly #parked = new Map<string, Place<Command>[]>();
   readonly #byAsk = new Map<number, Place<Command>>();
-  /** How many of these each namespace has. */
   readonly #asksOf = new Map<string, number>();
   /** Commands whose state is in memory by now, in the order in which it came. */
   readonly #loaded = new Fifo<Place<Command>>();
@@ -85,7 +79,6 @@ export class Parking<Command> {
     return this.#count;
   }
 
-  /** How many commands somebody waits for. */
   get asks(): number {
     return this.#byAsk.size;
   }
@@ -169,7 +162,6 @@ export class Parking<Command> {
     else this.#asksOf.set(namespaceId, left);
   }
 
-  /** Takes out everything that somebody waits for. */
   takeAsks(): CommandMail<Command>[] {
     const taken: CommandMail<Command>[] = [];
     for (const place of this.#byAsk.values()) {

@@ -89,7 +89,6 @@ export class AuditHost {
     }
   }
 
-  /** Backwards, as far as one page may look. */
   async #read({ filter, before, max }: ReadAudit, counted: Counted): Promise<AuditEntries> {
     const { log, topic } = this.#options;
     const { start, end } = await log.bounds({ topic, partition: 0 });

@@ -46,7 +46,6 @@ type Waiting = { readonly offset: number; readonly told: () => void };
 export class AuditTeller<Record> implements CommitSubscriber<Record> {
   readonly #options: AuditTellerOptions<Record>;
   readonly #warnings: NowAndThen;
-  /** The offset behind the last committed record. */
   #end = 0;
   /** Undefined: the audit has to say first how far it was told. */
   #telling: Telling<Record> | undefined;
@@ -139,7 +138,6 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
     this.#letGo();
   }
 
-  /** Resolves for those who wait for what was told by now. */
   #letGo(): void {
     for (const waiting of this.#waiting) if (waiting.offset <= this.#told) waiting.told();
     this.#waiting = this.#waiting.filter((waiting) => waiting.offset > this.#told);

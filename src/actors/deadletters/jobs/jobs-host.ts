@@ -38,7 +38,6 @@ export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
 
 const COMMAND_BYTES = 4_096;
 const RANGE_BYTES = 16;
-/** Fewer are worth no work of their own. */
 const DEAD_RECORDS_MIN = 1_000;
 
 export class JobsHost implements Endpoint<JobsRequest> {
@@ -81,7 +80,6 @@ export class JobsHost implements Endpoint<JobsRequest> {
     return undefined;
   }
 
-  /** Undefined: they are not served. */
   get jobs(): readonly Job[] | undefined {
     const { core } = this.actor.memory ?? {};
     return core === undefined || !this.#isServed ? undefined : [...core.state.jobs()].map(({ job }) => job);
@@ -133,7 +131,6 @@ const SELECTION_TIMEOUT_MS = 30_000;
 const FORGET_INTERVAL_MS = 600_000;
 const UNDECIDED_DELAY_MS = 1_000;
 
-/** One memory of plans and jobs, from replay to the loss of ownership. */
 class JobsMemory
   implements
     PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect>,
@@ -149,7 +146,6 @@ class JobsMemory
   readonly #runners = new Map<string, JobRunner>();
   /** Jobs that begin once the audit knows of them, in their latest state. */
   readonly #untold = new Map<string, JobEntry>();
-  /** The asks for which letters are being selected. */
   readonly #selections = new Set<number>();
   #lostBefore = 0;
 
@@ -181,7 +177,6 @@ class JobsMemory
     this.subscribers = [...(teller === undefined ? [] : [teller]), compaction];
   }
 
-  /** What stood before it and is gone was told. */
   get lostBefore(): number {
     return this.#lostBefore;
   }
@@ -215,7 +210,6 @@ class JobsMemory
 
   accepted(): void {}
 
-  /** What a runner tells must be heard. */
   undecided(askId: number, command: JobsCommand, error: unknown): void {
     if (command.kind === 'carryJobs') return this.#compaction.failed(errorText(error));
     if (command.kind === 'storePlan') return this.#options.sink.fail(command.askId, internalError('the plan could not be stored'));

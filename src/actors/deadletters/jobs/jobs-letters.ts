@@ -41,10 +41,8 @@ export type QueueBeganAnew = { readonly kind: 'beganAnew'; readonly message: str
 
 export type PageRequest = {
   readonly from: number;
-  /** No further than that. */
   readonly to: number;
   readonly max: number;
-  /** They may have been asked for before: with who tried them last. */
   readonly isDoubtful: boolean;
 };
 
@@ -89,7 +87,6 @@ export function askPage(
 
 const noneMerged: ReadonlySet<number> = new Set();
 
-/** Selected, and not in the queue any more. */
 function goneOf({ ids }: Job, from: number, { letters, end }: LetterPage): readonly number[] {
   const gone: number[] = [];
   for (let id = nextId(ids, from); id !== undefined && id <= end; id = nextId(ids, id + 1)) if (!letters.has(id)) gone.push(id);
@@ -114,7 +111,6 @@ function failureOf(answer: AskFailure | DeadLetterRejected): AskFailure | QueueB
   return { kind: reason === 'began-anew' ? 'beganAnew' : 'internal', message };
 }
 
-/** It is not in the queue: nothing is known of it. */
 export function purged(messageId: number): SeenLetter {
   return seen({ messageId, generation: 0 });
 }

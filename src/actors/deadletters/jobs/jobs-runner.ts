@@ -28,7 +28,6 @@ import { JobTally } from './jobs-tally.ts';
 export type JobRunnerOptions = {
   readonly asker: Pick<Asker, 'askDeadLetters'>;
   readonly clock: Clock;
-  /** Letters in one request to purge or restore. */
   readonly lettersPerStepMax: () => number;
   readonly isActive: (jobId: string) => boolean;
   readonly tell: (command: NoteProgress | HaltJob | EndJob) => void;
@@ -60,13 +59,11 @@ export class JobRunner {
   /** Nothing of it is under way, and nobody else has its letters until its end is committed: what they are now is final. */
   #isReleased = false;
   #isStopped = false;
-  /** The next id of the selection to look at. */
   #cursor: number;
   /** What is there up to here may have been asked for before. */
   #doubtEnd: number;
   /** Letters with an unknown outcome are asked for once more from this id on. */
   #unknownCursor = 0;
-  /** Since when every outcome is unknown. */
   #unknownSinceMs: number | undefined;
   #outlivingSinceMs: number | undefined;
   /** Seen, in the order of their ids: they wait for their window to be committed, then for their turn. */
@@ -95,7 +92,6 @@ export class JobRunner {
     this.#soon();
   }
 
-  /** The job has changed, and that is committed. */
   changed(entry: JobEntry): void {
     this.#entry = entry;
     this.#pace.change(entry.job.options.rps, this.#options.clock.monoMs());
@@ -204,7 +200,6 @@ export class JobRunner {
     this.#note();
   }
 
-  /** It may have been asked for before. */
   #seenAgain(id: number, letter: SeenLetter | undefined, merged: LetterPage['merged']): void {
     if (letter === undefined) this.#resolved(id, merged.has(id));
     else if (wasTriedBy(letter, this.#entry.job)) this.#tally.settle(id, failedOutcome(letter, letter, letter.sameCause));
@@ -470,7 +465,6 @@ export class JobRunner {
     if (progress !== undefined) this.#options.tell({ kind: 'noteProgress', jobId: this.#jobId, progress });
   }
 
-  /** Notes at once where much is new, otherwise a little later. */
   #noteSoon(): void {
     if (this.#tally.hasMuchNew) return this.#note();
     if (this.#isNoteDue) return;

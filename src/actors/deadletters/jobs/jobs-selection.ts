@@ -10,7 +10,6 @@ import type { DeadLetterAnswer } from '../../asks/router.ts';
 
 export type AskQueue = <Request extends DeadLetterRequest>(request: Request) => Promise<DeadLetterAnswer<Request>>;
 
-/** What stood in the way. */
 export class SelectionFailure<Answer extends { readonly kind: string }> extends Error {
   readonly answer: Answer;
 
@@ -63,10 +62,7 @@ async function countedBy(ask: AskQueue): Promise<LettersCounted> {
   return answer;
 }
 
-/**
- * The letters that are found, as stretches of ids. Where no filter leaves any out and those are too many, they are one stretch from the first to the
- * last of what was asked for: whatever else lies there is resolved.
- */
+/** The letters found, as stretches of ids. Where none is filtered out and those are too many: one stretch for each that was asked for. */
 class Walk {
   readonly selection: LetterSelection;
   readonly #sha256: (text: string) => string;
@@ -97,7 +93,6 @@ class Walk {
     return this.#isBroken && !this.#mayHaveHoles;
   }
 
-  /** The next id to ask for; undefined: that was all. */
   next(from: number): number | undefined {
     return nextId(this.#whole, from);
   }
@@ -129,10 +124,7 @@ class Walk {
   }
 }
 
-/**
- * Finds the purged letters of a restore. Letters that are too old are included, and the job reports them, unless nothing else is left. If the ids lie
- * among those of other purges, nobody can say which are too old.
- */
+/** Letters that are too old go along, for the job to report, unless nothing else is left, or ids of other purges lie between them. */
 async function findPurged(walk: Walk, incarnation: number, isAmongOthers: boolean, ask: AskQueue): Promise<void> {
   const { ids = [], purgedBy } = walk.selection;
   const answer = await ask({ kind: 'findPurged', ids, purgedBy, incarnation });

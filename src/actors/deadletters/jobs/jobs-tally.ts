@@ -91,7 +91,6 @@ export class JobTally {
     return id <= this.#lastProcessed || this.#settled.has(id);
   }
 
-  /** Ids from `from` on whose outcome is unknown, in ascending order. */
   unknownFrom(from: number): readonly number[] {
     return [...this.#unknown].filter((id) => id >= from).sort((one, other) => one - other);
   }
@@ -116,7 +115,6 @@ export class JobTally {
 
   // ── What of the progress is journaled: only what is new, because each note is a record in the journal of all jobs ───────────
 
-  /** So much was handled since the last note that it is noted at once. */
   get hasMuchNew(): boolean {
     return this.handled - this.#notedLetters >= NOTE_LETTERS;
   }

@@ -42,10 +42,8 @@ export class GoneRecords {
   }
 }
 
-/** Reads the contents of the letters of one answer, in the order of their rows. */
 export class LetterContents {
   readonly #options: LetterContentsOptions;
-  /** What was read last, by offset. */
   #stretch = new Map<number, StoredRecord>();
 
   constructor(options: LetterContentsOptions) {
@@ -96,7 +94,6 @@ function headersOf({ schema, epoch, sequence, headers = [] }: StoredRecord): Let
   return [...stamp.map(([name, value]) => ({ name, value: String(value) })), ...headers.map(([name, value]) => ({ name, value }))];
 }
 
-/** The bytes that the content takes on the wire. */
 export function contentBytes({ value, headers }: LetterContent): number {
   return headers.reduce((bytes, header) => bytes + header.name.length + header.value.length, value.byteLength);
 }

@@ -41,7 +41,6 @@ import { OutstandingLetters } from './outstanding-letters.ts';
 import { decoded, errorTypes, type LetterTasks, mergedBy, outcomeUnknown, ownFailure, refusedForGood } from './merge-outcomes.ts';
 import { LetterNamespaces, type LetterNamespacesOptions } from './letter-namespaces.ts';
 
-/** What all queues of a process share. */
 export type LetterExecutionParts = Omit<LetterNamespacesOptions, 'clock' | 'asker'> & {
   readonly tasks: LetterTasks;
   readonly router: Pick<Asker, 'askHistory' | 'askCluster' | 'cancel'>;
@@ -55,7 +54,6 @@ export type LetterExecutionParts = Omit<LetterNamespacesOptions, 'clock' | 'aske
 
 export type LetterExecutionOptions = LetterExecutionParts & {
   readonly queue: { readonly number: number; readonly category: string };
-  /** The incarnation of the topic. Absent: incarnations are not told apart. */
   readonly incarnation?: () => number;
   readonly read: (messageId: number) => Promise<LetterRead | DeadLetterRejected>;
   /** Purges can be undone as things stand: what was purged may be asked for once more. */
@@ -118,10 +116,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     this.#outstanding = new OutstandingLetters({ ...options, queue: () => this.#queue, settle, confirm });
   }
 
-  /**
-   * What a shard has not begun yet it does not begin any more. The next memory asks each shard what it executes, and that overtakes a letter which waits
-   * for its turn there, or for its workflow: purged then, it would be executed afterwards.
-   */
+  /** The next memory asks each shard what it executes: that overtakes a letter which waits there, and would be executed once purged. */
   deactivated(): void {
     for (const askId of this.#asks) this.#options.router.cancel(askId);
     this.#asks.clear();
@@ -343,7 +338,6 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   // ── Nobody waits for it any more ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** It is to be purged: its shard must not execute it. Comes back as `finishWithdrawal`. */
   withdraw({ messageId, jobId }: WithdrawLetter): void {
     void this.#withdrawn(messageId, jobId).then((outcome) => {
       this.#options.tenure.submit({ kind: 'finishWithdrawal', messageId, outcome });

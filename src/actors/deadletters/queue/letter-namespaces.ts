@@ -19,9 +19,7 @@ export type InNamespaces =
   | { readonly kind: 'task'; readonly task: PendingTask }
   /** Whom it is for has vanished with its namespace. `detail`: for people. */
   | { readonly kind: 'over'; readonly detail: string }
-  /** Neither that id nor that name is there. */
   | { readonly kind: 'gone'; readonly namespace: string }
-  /** The registry cannot be read now. */
   | { readonly kind: 'unknown' };
 
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -39,7 +37,6 @@ export class LetterNamespaces {
     return (await this.#readAfresh()) ? this.#resolveNow(letter, task) : { kind: 'unknown' };
   }
 
-  /** It is no namespace that was deleted. */
   isThere(namespaceId: string): boolean {
     const known = this.#options.registry.view.namespaceById(namespaceId);
     return known !== undefined && known.state !== 'deleted';

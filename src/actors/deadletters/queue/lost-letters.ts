@@ -22,7 +22,6 @@ export class LostLetters {
     this.#options = options;
   }
 
-  /** What stood before it and is gone was told. */
   get before(): number {
     return this.#before;
   }

@@ -15,7 +15,6 @@ export type LetterTasks = {
   readonly encode: (task: PendingTask) => Uint8Array;
 };
 
-/** A failure that no shard has told. */
 export function ownFailure(
   { clock, node, build }: { readonly clock: Pick<Clock, 'wallMs'>; readonly node: string; readonly build: string },
   letter: Letter,
@@ -37,7 +36,6 @@ export function mergedBy(outcome: Exclude<LetterOutcome, { readonly kind: 'faile
     : { kind: 'merged', how: 'merged-noop', generation, detail: outcome.detail };
 }
 
-/** The reason when the shard refused to execute the task. */
 export const refusedForGood: LetterReason = { cause: 'permanent-error', disposition: 'poison' };
 
 export const errorTypes = { internal: 'Internal', tooLarge: 'TooLarge', dataLoss: 'DataLoss' } as const;

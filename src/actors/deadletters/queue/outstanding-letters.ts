@@ -18,7 +18,6 @@ import type { Tenure } from '../../partition/partition-core.ts';
 import type { Clock } from '../../../ports/machine.ts';
 
 export type OutstandingLettersOptions = {
-  /** The number of the queue as marks have it. */
   readonly queue: () => number;
   readonly core: Pick<QueueCore, 'state'>;
   readonly router: Pick<Asker, 'askHistory'>;
@@ -74,7 +73,6 @@ export class OutstandingLetters {
     return `history shard ${shard} has not reported yet which dead letters of this queue it is executing: try again. Nothing was changed`;
   }
 
-  /** Each shard has said what it executes. */
   get knowsAll(): boolean {
     return this.#unknown.size === 0;
   }
@@ -97,7 +95,6 @@ export class OutstandingLetters {
     this.#shards.delete(messageId);
   }
 
-  /** The shard is asked soon. */
   look(shard: number): void {
     this.#begin(shard, LOOKS_AFTER_ASK);
   }

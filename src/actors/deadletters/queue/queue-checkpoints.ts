@@ -20,12 +20,9 @@ export type QueueCheckpointOptions = Omit<CheckpointOptions, 'journalRetentionMs
   readonly stateWire: QueueStateWire;
 };
 
-/** A row in memory, beside its texts. */
 const ROW_BYTES = 512;
-/** An id that is gone. */
 const GONE_BYTES = 64;
 
-/** Roughly what a record adds to a checkpoint. */
 export function recordBytes(record: DeadLetterRecord): number {
   if (record.kind !== 'letter') return GONE_BYTES;
   const { task, failure } = record.letter;
@@ -58,7 +55,6 @@ export class QueueCheckpoints implements CheckpointedState {
     return this.#changes.bytes + (this.#cut?.changes?.bytes ?? 0);
   }
 
-  /** A record is in the log for good. */
   collect(record: DeadLetterRecord, offset: number): void {
     switch (record.kind) {
       case 'letter':
@@ -123,7 +119,7 @@ function noChanges(): Changes {
   return { rows: new Map(), bytes: 0 };
 }
 
-/** What a checkpoint says, into an empty core. Rejects with DatabaseError. */
+/** Into an empty core. Rejects with DatabaseError. */
 export async function installQueue(
   core: Pick<QueueCore, 'install'>,
   wire: QueueStateWire,

@@ -35,7 +35,6 @@ export type QueueCompactionOptions = {
   readonly checkpointer: Pick<Checkpointer, 'writtenNow'>;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit' | 'claimAnew' | 'nowMs'>;
   readonly logger: Logger;
-  /** Resolves once the audit was told of all that stands before that offset; absent: nobody audits. */
   readonly audited?: (offset: number) => Promise<void>;
   /** Letters that a purge may have carried at once; beyond it waits for the hour. */
   readonly carryAtOnceMax: () => number;
@@ -51,10 +50,8 @@ const defaultTiming: CompactionTiming = { quietMs: 1_000, backgroundMs: 30 * 60_
 const UNDO_WINDOWS_MAX = 24;
 /** With more letters, what was purged cannot be undone. */
 const UNDOABLE_LETTERS_MAX = 100_000;
-/** Limits one page. One letter always fits. */
 const PAGE_LETTERS = 100;
 const PAGE_BYTES = 1024 * 1024;
-/** Fewer records are worth no work of their own. */
 const DEAD_RECORDS_MIN = 1_000;
 
 type Step =
@@ -74,7 +71,6 @@ export class QueueCompaction {
   #firstPurgeMs: number | undefined;
   #lastPurgeMs: number | undefined;
   #failures = 0;
-  /** True during the pause after a failure. */
   #rests = false;
 
   constructor(options: QueueCompactionOptions) {
@@ -261,7 +257,6 @@ type QueueUndoOptions = JournalReaderOptions<DeadLetterRecord> & {
   readonly sink: ReplySink<DeadLetterReply>;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'active' | 'after' | 'submit' | 'nowMs'>;
   readonly logger: Logger;
-  /** How long a purge can be undone. 0: not at all. */
   readonly undoWindowMs: () => number;
 };
 

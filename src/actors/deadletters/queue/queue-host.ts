@@ -44,11 +44,8 @@ export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> &
   readonly compactionTiming?: Partial<CompactionTiming>;
   /** How long a purge can be undone. As of now; `perdure.dlq.undoWindow`. */
   readonly undoWindowMs?: () => number;
-  /** Absent: nobody counts. */
   readonly metrics?: QueueMetrics;
-  /** What executes their tasks again. */
   readonly execution: LetterExecutionParts;
-  /** Absent: nobody audits. */
   readonly audit?: AuditAsker;
 };
 
@@ -127,7 +124,6 @@ function journalOf({ number }: DeadLetterQueue): JournalId {
 /** Bytes of rows that the database lacks during a replay. Beyond it the replay waits for the database. */
 const FOLD_UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024;
 
-/** One memory of a queue, from replay to the loss of ownership. */
 class QueueMemory
   implements
     PartitionMemory<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect>,
@@ -242,7 +238,6 @@ class QueueMemory
     return message === undefined ? undefined : { kind: 'unavailable', message };
   }
 
-  /** True in doubt as well, and while the journal is claimed anew. */
   get isServed(): boolean {
     return this.#isServed;
   }
@@ -352,7 +347,6 @@ const COMMAND_BYTES = 256;
 const LETTER_BYTES = 4_096;
 const CONDITION_BYTES = 8_192;
 
-/** Roughly the bytes of a command that waits in memory. */
 function commandBytes(command: DeadLetterCommand): number {
   switch (command.kind) {
     case 'acceptLetters':

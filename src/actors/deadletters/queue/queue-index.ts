@@ -29,11 +29,9 @@ export type QueueIndexOptions = LetterContentsOptions & {
   readonly database: Pick<Database, 'letters' | 'letterIds' | 'countLetters' | 'letterGroups' | 'giveUp'>;
   readonly journal: JournalId;
   readonly checkpointer: Pick<Checkpointer, 'writtenNow' | 'fence' | 'isSuperseded'>;
-  /** What no checkpoint has yet. */
   readonly unwritten: Pick<QueueCheckpoints, 'pending'>;
   readonly sink: ReplySink<DeadLetterReply>;
   readonly logger: Logger;
-  /** Absent: nobody counts. */
   readonly metrics?: Pick<QueueMetrics, 'timed'>;
 };
 
@@ -57,7 +55,6 @@ function noReading(): Reading {
 
 export class QueueIndex {
   readonly #options: QueueIndexOptions;
-  /** Requests by their asks, in the order in which they came. */
   readonly #waiting = new Map<number, IndexRequest>();
   readonly #reading = new Map<number, Reading>();
   readonly #keptGroups = new KeptGroups();
@@ -124,7 +121,6 @@ export class QueueIndex {
     return rows[0]?.messageId === messageId ? (await this.#withContents(rows, bytesMax, nothingGone())).letters : [];
   }
 
-  /** Nobody waits for it any more. */
   giveUp(askId: number): void {
     this.#waiting.delete(askId);
     const reading = this.#reading.get(askId);
@@ -167,7 +163,6 @@ export class QueueIndex {
     return request.kind === 'groupLetters' ? await this.#groups(request, reading) : await this.#written(request, reading);
   }
 
-  /** The groups of all letters are kept, as many as callers usually ask for. */
   async #groups(request: GroupLetters, reading: Reading): Promise<IndexReply | DeadLetterRejected> {
     const { condition, by } = request;
     const max = Math.min(request.max, deadLetterLimits.groupsMax);
@@ -303,7 +298,6 @@ export class QueueIndex {
   }
 }
 
-/** Treats no record as gone. */
 function nothingGone(): GoneRecords {
   return new GoneRecords(0);
 }

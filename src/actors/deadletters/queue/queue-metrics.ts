@@ -29,10 +29,8 @@ export type Operation =
   | 'PersistenceDeleteMessageFromDLQ'
   | 'PersistenceRangeDeleteMessagesFromDLQ';
 
-/** One memory's part of it. */
 type Gauged = {
   readonly state: QueueCore['state'];
-  /** undefined: it is not known now. */
   readonly rowOf: (messageId: number) => Promise<LetterRow | undefined>;
 };
 
@@ -59,7 +57,6 @@ export class QueueMetrics {
     options.metrics.beforeScrape(() => this.#gauge());
   }
 
-  /** This memory serves the queue from now on. */
   activated(gauged: Gauged): void {
     this.#gauged = gauged;
     this.#gone.length = 0;
@@ -96,7 +93,6 @@ export class QueueMetrics {
     }
   }
 
-  /** What came of a letter that was tried again. */
   merged(outcome: MergeOutcome, tookMs: number): void {
     if (outcome.kind === 'notBegun') return;
     const { metrics, queue } = this.#options;
@@ -107,7 +103,6 @@ export class QueueMetrics {
     metrics.timer('perdure_dlq_merge_latency', tags).record(tookMs);
   }
 
-  /** Counts what is done, how long it takes, and whether it fails. */
   async timed<Result>(operation: Operation, work: () => Promise<Result>): Promise<Result> {
     const beganMs = this.#options.clock.monoMs();
     try {
@@ -204,7 +199,6 @@ class ReplicationMetrics {
     this.#options.metrics.endGauge('replication_dlq_ack_level', this.#tags);
   }
 
-  /** Compares now and then. */
   check(ids: Ids): void {
     if (ids.firstLetter() !== undefined) this.#count('replication_dlq_non_empty');
   }

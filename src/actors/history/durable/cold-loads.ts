@@ -29,7 +29,6 @@ import type { ReadAhead } from '../../partition/partition-core.ts';
 import type { LoopTurns } from '../../../ports/loop-turns.ts';
 import { leaveBehind } from './history-checkpoints.ts';
 
-/** What the shard's own commands become while they wait for their execution, or cannot be decided without it. */
 export interface OwnCommandsInWaiting {
   waits(command: HistoryCommand): void;
   notLoaded(command: HistoryCommand, reason: string): void;
@@ -44,14 +43,12 @@ export type ColdLoadsOptions = ClockAndLogger & {
   readonly onFenced: () => void;
 };
 
-/** Commands wait so long for their execution. */
 const PATIENCE_MS = 5_000;
 const KEYS_MAX = 200;
 const LOADS_MAX = 2;
 /** What was loaded is decoded for so long in one turn of the event loop. */
 const INSTALL_SLICE_MS = 4;
 const WARN_INTERVAL_MS = 10_000;
-/** How often people are told of one workflow whose row cannot be read. */
 const TELL_INTERVAL_MS = 600_000;
 const TOLD_MAX = 1_000;
 
@@ -80,7 +77,6 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   #unasked: Want[] = [];
   readonly #loads = new Set<Load>();
   readonly #warnings: NowAndThen;
-  /** Workflows whose rows cannot be read, by execution. */
   readonly #told = new Map<string, NowAndThen>();
   #isAsking = false;
   #patience: Timer | undefined;
@@ -346,7 +342,6 @@ type HistoryReadAheadOptions = {
   readonly turns: LoopTurns;
   /** All that was read before is applied: what is written may leave memory. */
   readonly makeRoom: () => void;
-  /** Something has come into memory. */
   readonly onInstalled: () => void;
 };
 
@@ -357,10 +352,7 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
     this.#options = options;
   }
 
-  /**
-   * Loads runs that begin among these records as well: the record that begins one may not count, or may have been applied before and be read once
-   * more as the last one.
-   */
+  /** Also runs that begin among these: the record that begins one may not count, or was applied before and is read once more. */
   load(records: Iterable<HistoryRecord>): Promise<'fenced' | undefined> | undefined {
     const { core, makeRoom } = this.#options;
     makeRoom();
@@ -374,7 +366,6 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
     return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);
   }
 
-  /** Loads the given runs, which are not in memory. */
   async loadRuns(keys: readonly RunKey[]): Promise<'fenced' | undefined> {
     return await this.#load(keys.map((key): LoadKey => ({ kind: 'run', ...key })));
   }

@@ -73,7 +73,6 @@ export type DurableShardOptions = ClockAndLogger & {
   readonly own: OwnCommands;
   /** Tasks for workers that have come into memory: to be tried. */
   readonly run: (tasks: readonly PendingTransfer[]) => void;
-  /** One of the shard's own commands, whose workflow is out of reach. */
   readonly notLoaded: (command: HistoryCommand, reason: string) => void;
   readonly tenure: Tenure<HistoryCommand>;
   readonly turns: LoopTurns;
@@ -100,9 +99,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly rows: RowsTable;
   /** undefined: nobody lists. */
   readonly listRebuild: ListRebuild | undefined;
-  /** Tasks that are rows alone. */
   readonly taskTable: TaskTable;
-  /** Runs that may be rows alone. */
   readonly runTable: ShardTable<'runIds' | 'dueRuns'>;
   readonly #options: DurableShardOptions;
   readonly #logger: Logger;
@@ -252,14 +249,12 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#timerPages.fewer();
   }
 
-  /** Fewer tasks for workers wait in memory. */
   fewerTransfers(): void {
     this.#transferWindow.resume();
     this.#runBrought();
     this.#transferPages.fewer();
   }
 
-  /** Matching has stored these tasks. */
   noted(taskIds: readonly number[]): void {
     this.#transferWindow.noted(taskIds);
   }
@@ -301,7 +296,6 @@ type RetirementOptions = {
   readonly logger: Logger;
 };
 
-/** Retention is hours long at the least. */
 const LOOK_INTERVAL_MS = 30_000;
 const LOOK_AGAIN_MS = 1_000;
 const RUNS_MAX = 500;

@@ -14,7 +14,6 @@ import type { ShardTable } from '../../../projections/checkpoints/shard-table.ts
 
 type ReadRows = (range: HistoryRange) => Promise<readonly HistoryRow[]>;
 
-/** An answer to one key, whose run can be decoded. */
 export type LoadedRun = Omit<Loaded, 'run'> & { readonly run: StoredRun | undefined };
 
 /** Events between two that are wanted are read with them, if they are no more. */
@@ -57,7 +56,6 @@ function wantedOf(state: Uint8Array, wire: Pick<StateWire, 'eventsLeftOut'>): re
   }
 }
 
-/** `wanted`: in order. */
 async function read(runId: string, wanted: readonly number[], readRows: ReadRows): Promise<EventsLeftOut> {
   const events = new Map<number, Uint8Array>();
   for (let at = 0; at < wanted.length;) {

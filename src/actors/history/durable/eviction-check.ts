@@ -18,7 +18,6 @@ export type EvictionCheckOptions = {
   readonly core: Pick<HistoryCore, 'writtenState' | 'rewrittenState'>;
   readonly load: LoadRuns;
   readonly logger: Logger;
-  /** One in so many runs that may leave memory is compared. */
   readonly every: number;
 };
 
@@ -37,7 +36,6 @@ export class EvictionCheck {
     this.#options = options;
   }
 
-  /** Answers true if the run may not leave now. Asked of each that may. */
   keeps(key: RunKey): boolean {
     if (this.#kept.has(key.runId)) return true;
     if (this.#same === key.runId) return false;

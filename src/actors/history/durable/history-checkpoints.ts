@@ -43,7 +43,6 @@ export function recordBytes({ runs, retiredRuns, taskIdsAtMatching, tasksHandedO
 export type HistoryCheckpointsOptions = {
   readonly core: HistoryCore;
   readonly store: HistoryStore;
-  /** undefined: nobody lists. */
   readonly visibility: VisibilityRows | undefined;
   readonly turns: LoopTurns;
 };
@@ -79,7 +78,6 @@ export class HistoryCheckpoints implements CheckpointedState {
     return true;
   }
 
-  /** What commits have brought, with a pause where one is allowed. */
   *#collect(): Generator<void, void> {
     for (const row of this.#options.store.rowsOfCut()) {
       if (row !== undefined) this.#history.push(row);
@@ -148,15 +146,11 @@ function isForWorker({ task }: TransferTaskRow, wire: StateWire): boolean {
   }
 }
 
-/**
- * Records that wait for runs whose rows cannot be read (history/shard/runs-behind.ts), beside the events of those runs: so they go with
- * them when they end for good.
- */
+/** Records that wait for runs whose rows cannot be read (history/shard/runs-behind.ts) stand beside the events of those. */
 
 /** Runs of a shard that may wait for their rows. If there are more, the database is damaged, and not single rows. */
 const RUNS_BEHIND_MAX = 1_000;
 
-/** Lines at a takeover. */
 const TOLD_MAX = 100;
 const READ_BYTES = 4 * 1024 * 1024;
 
@@ -164,10 +158,7 @@ function historyRowOf({ runId, index, record }: WaitingRow): HistoryRow {
   return { runId, branch: WAITING_BRANCH, firstEventId: index, lastEventId: index, events: record };
 }
 
-/**
- * Installs the records that wait for runs that are left behind. A record that cannot be read stays away, and its run cannot come back. Rejects with
- * DatabaseError.
- */
+/** A record that cannot be read stays away, and its run cannot come back. Rejects with DatabaseError. */
 export async function installWaiting(core: HistoryCore, database: Pick<Database, 'history'>, journal: JournalId): Promise<void> {
   for (const { key, records } of core.residency.behind.values()) {
     for (let index = 1; index <= records;) {

@@ -21,7 +21,6 @@ import type { ShardTable } from '../../../projections/checkpoints/shard-table.ts
 export type KeyFilterBuildOptions = ClockAndLogger & {
   readonly core: HistoryCore;
   readonly table: ShardTable<'runIds'>;
-  /** Shared by all shards of a process. */
   readonly inTurn: OneAtATime;
   readonly onFenced: () => void;
 };
@@ -47,7 +46,6 @@ export class KeyFilterBuild {
     this.#options = options;
   }
 
-  /** If there is need of it, and none is under way. */
   start(): void {
     const { keys } = this.#options.core.residency;
     if (this.#isRunning || this.#isClosed || this.#pause !== undefined || !keys.isStale) return;
@@ -108,7 +106,6 @@ export class KeyFilterBuild {
     }
   }
 
-  /** Reads a page, and rests afterwards. */
   async #page(after: string): Promise<readonly RunKey[] | 'fenced'> {
     const { table, clock } = this.#options;
     if (this.#isClosed) return [];

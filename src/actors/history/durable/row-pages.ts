@@ -28,7 +28,6 @@ export type RowPagesOptions<Page, Row extends TaskRow> = ClockAndLogger & {
   readonly turns: LoopTurns;
   /** The time by which timers fire. */
   readonly nowMs: () => number;
-  /** Log lines for people. */
   readonly lines: { readonly rowDamaged: string; readonly notRead: string; readonly readAgain: string };
   /** A page is in memory, or could not be read. */
   readonly onEnded: () => void;
@@ -46,7 +45,6 @@ export class RowPages<Page, Row extends TaskRow> {
   #isActive = false;
   #isReading = false;
   #failures = 0;
-  /** Somebody has read that they fail. */
   #isSaid = false;
   #pause: Timer | undefined;
   /** Tasks that may leave are looked for; once more, if that was asked for meanwhile. */
@@ -62,13 +60,11 @@ export class RowPages<Page, Row extends TaskRow> {
     this.#look();
   }
 
-  /** Fewer are left. A few comparisons. */
   fewer(): void {
     const { window, nowMs } = this.#options;
     if (this.#mayRead && window.wants(nowMs())) this.#look();
   }
 
-  /** A checkpoint is durable. */
   written(): void {
     if (this.#leaving !== 'not') this.#leaving = 'again';
     else void this.#leave();

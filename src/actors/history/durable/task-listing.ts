@@ -24,7 +24,6 @@ export type TaskTable = {
 export type TaskListingOptions = {
   readonly core: Pick<HistoryCore, 'listedRow'>;
   readonly sink: Pick<ReplySink<HistoryReply>, 'answer' | 'fail'>;
-  /** undefined: there is no database, and all tasks are in memory. */
   readonly table: TaskTable | undefined;
 };
 

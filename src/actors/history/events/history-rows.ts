@@ -12,13 +12,9 @@ const ROW_EVENTS_MAX = 10_000;
 /** 2^28 bytes: more than any event may have. */
 const LENGTH_BYTES_MAX = 4;
 
-/** Events after which there is a pause. */
 const PAUSE_EVENTS = 500;
 
-/**
- * Packs events of one run that follow each other without a gap. It yields undefined where a pause is possible, because a run may have brought a
- * hundred thousand events.
- */
+/** Packs events of one run without a gap. Yields undefined where a pause is possible: a run may have brought a hundred thousand events. */
 export function* packRows(runId: string, firstEventId: number, events: Iterable<Uint8Array>): Generator<HistoryRow | undefined, void> {
   let row: Uint8Array[] = [];
   let bytes = 0;
@@ -42,7 +38,6 @@ function rowOf(runId: string, firstEventId: number, events: readonly Uint8Array[
   return { runId, branch: 0, firstEventId, lastEventId: firstEventId + events.length - 1, events: packed(events, length) };
 }
 
-/** Events of a row, from the first. */
 export function unpackRow({ runId, firstEventId, lastEventId, events: bytes }: HistoryRow): readonly Uint8Array[] {
   const events = unpackedEvents(bytes, 0, bytes.length, 0, Infinity);
   if (events?.length !== lastEventId - firstEventId + 1) throw damaged(runId, firstEventId, lastEventId);
@@ -169,10 +164,7 @@ export function eventsOf({ slab, start, end }: PackedEvents, from = 0, to = Infi
   return unpackedEvents(slab.bytes, start, end, from, to) ?? [];
 }
 
-/**
- * Rows of histories as they were read, for whoever asks for the next page of one: a row has up to 10,000 events, and a page may have one. Rows never
- * change. The one that nobody has read from for longest goes first.
- */
+/** Rows as they were read, for the next page: a row has up to 10,000 events, a page perhaps one. The least recently read goes first. */
 
 type KeptRow = HistoryRow & { readonly sizeBytes: number };
 
@@ -183,7 +175,6 @@ export class KeptRows {
   readonly #bytesMax: number;
   /** Rows of each run in the order of their events: a run that is told little at a time has thousands. */
   readonly #ofRuns = new Map<string, KeptRow[]>();
-  /** Least recently read first. */
   readonly #rows = new Set<KeptRow>();
   #bytes = 0;
 

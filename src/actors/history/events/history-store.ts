@@ -74,14 +74,12 @@ export type ReadRows = (range: HistoryRange) => Promise<readonly HistoryRow[]>;
 export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   readonly #cacheBytesMax: number;
   readonly #reread: RereadEvents;
-  /** Absent: there is no database. */
   readonly #readRows: ReadRows | undefined;
   readonly #runs = new Map<string, KeptBatch[]>();
   /** Batches with bytes, oldest first. No Set: what was deleted at its front is passed over again by every later look at the front. */
   readonly #cached = new LinkedList<KeptBatch>();
   readonly #slabs: EventSlabs;
   readonly #rows: KeptRows;
-  /** Batches committed since the last cut. */
   #unwritten: Unwritten = new Map();
   /** Batches of the cut, until it is durable. */
   #beingWritten: Unwritten = new Map();
@@ -101,7 +99,6 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     this.#isWritten = readRows !== undefined;
   }
 
-  /** What the cached batches and rows take in memory, roughly. */
   get cacheBytes(): number {
     return this.#slabs.bytes + this.#cached.size * BATCH_OVERHEAD_BYTES + this.#rows.bytes;
   }
@@ -127,7 +124,6 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     if (record.retiredRuns !== undefined) for (const { runId } of record.retiredRuns) this.forget(runId);
   }
 
-  /** The journal's record that holds the event; undefined: not known here. */
   offsetOf(runId: string, eventId: number): number | undefined {
     const batches = this.#runs.get(runId) ?? [];
     return batches.find(({ firstEventId, eventCount }) => eventId >= firstEventId && eventId < firstEventId + eventCount)?.offset;
@@ -163,7 +159,6 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     this.#evict();
   }
 
-  /** The run is gone (retention, deletion). */
   forget(runId: string): void {
     this.#rows.forget(runId);
     const batches = this.#runs.get(runId);
@@ -186,7 +181,6 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     this.#cuts += 1;
   }
 
-  /** The rows of the cut, run by run. undefined: there may be a pause. */
   *rowsOfCut(): Generator<HistoryRow | undefined, void> {
     for (const [runId, batches] of this.#beingWritten) {
       const [first] = batches;
@@ -194,10 +188,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     }
   }
 
-  /**
-   * The cut is in the database for good, from now on. What need not be known any more is forgotten by whoever goes through what this answers,
-   * with a pause after each run: a cut may be of a hundred thousand.
-   */
+  /** The cut is durable. What need not be known any more is forgotten by going through the answer, with a pause after each run. */
   stored(): Iterable<undefined> {
     const stored = this.#beingWritten;
     this.#beingWritten = new Map();

@@ -7,7 +7,6 @@
  */
 export type PageRead = {
   readonly namespaceId: string;
-  /** Roughly what is in memory while it is read. */
   readonly bytes: number;
   /** Never rejects. */
   readonly read: () => Promise<void>;
@@ -19,7 +18,6 @@ const READING_BYTES_MAX = 8 * 1024 * 1024;
 export class PageReads {
   /** Reads by namespace and ask. The namespace whose turn is next comes first. */
   readonly #waiting = new Map<string, Map<number, PageRead>>();
-  /** The namespace of each waiting ask. */
   readonly #namespaces = new Map<number, string>();
   #readingBytes = 0;
 

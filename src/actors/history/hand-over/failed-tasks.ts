@@ -20,7 +20,6 @@ import { unreachable } from '../../../kernel/assert.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
 import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
 
-/** What settings may depend on. */
 export type TaskKind = { readonly namespace: string; readonly taskType: TaskType; readonly shard: number };
 
 export type CaptureSettingsOf = (kind: TaskKind) => CaptureSettings;
@@ -35,7 +34,6 @@ export type FailedTasksOptions = {
   readonly subjectOf: (task: Task) => TaskSubject;
   /** It is executed again for a dead letter, and its first failure that counts ends that (src/history/redrive). */
   readonly isLetter: (taskId: number) => boolean;
-  /** Nobody waits for the answer. */
   readonly submit: (command: HandOverTask) => void;
   readonly nowMs: () => number;
   /** For demonstrations and tests: the fault that befalls an attempt at this task; undefined: none. */
@@ -124,7 +122,6 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     return this.#withoutRoom(task.taskId);
   }
 
-  /** The task has succeeded. */
   forget(taskId: number): void {
     this.#attempts.delete(taskId);
     this.#refused.delete(taskId);
@@ -136,7 +133,6 @@ export class FailedTasks implements CommitSubscriber<HistoryRecord> {
     for (const { task } of record.tasksHandedOver ?? []) this.forget(task.taskId);
   }
 
-  /** Should it find no room. */
   #withoutRoom(taskId: number): Again {
     const times = (this.#refused.get(taskId) ?? 0) + 1;
     this.#refused.set(taskId, times);

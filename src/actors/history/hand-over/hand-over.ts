@@ -30,7 +30,6 @@ export type TaskHandOverOptions = {
   readonly line: () => HandOverLine;
   readonly letterOf: (task: HandedOverTask) => Letter;
   readonly ask: (command: AcceptLetters, answer: (reply: LettersAccepted | DeadLetterRejected | AskFailure) => void) => void;
-  /** Undefined: it will be decided. */
   readonly submit: (command: NoteLetters) => AskFailure | undefined;
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
   readonly reports: Pick<HandOverReports, 'marked' | 'refused' | 'enqueued'>;
@@ -137,8 +136,6 @@ export class TaskHandOver implements CommitSubscriber<HistoryRecord> {
   }
 }
 
-/** What people and dashboards hear of tasks that become dead letters. */
-
 type HandOverReportsOptions = {
   /** The source of such letters, and their target. */
   readonly cluster: () => string;
@@ -154,7 +151,6 @@ export class HandOverReports {
     this.#options = options;
   }
 
-  /** Reports a task whose hand-over is committed. */
   marked({ category, task, failure, subject: { namespace } }: HandedOverTask): void {
     const { logger, metrics } = this.#options;
     const taskType = taskTypeOf(task);
@@ -173,14 +169,12 @@ export class HandOverReports {
     });
   }
 
-  /** Nobody has taken the letters. */
   refused(letters: readonly Letter[]): void {
     const { metrics } = this.#options;
     if (metrics === undefined) return;
     for (const { task } of letters) metrics.counter('task_dlq_failures', tagsOf(task.taskType, task.namespace)).add();
   }
 
-  /** The letters have ids, and that is in the journal. */
   enqueued(category: string, letters: readonly Letter[], messageIds: readonly number[], latencyMs: number): void {
     for (const [nth, letter] of letters.entries()) this.#enqueued(category, letter, messageIds[nth], latencyMs);
   }

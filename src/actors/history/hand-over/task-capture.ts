@@ -20,11 +20,9 @@ import type { Letter } from '../../../deadletters/letter.ts';
 import type { TaskSubject } from '../../../history/commands/hand-over-commands.ts';
 import { isTimer, type PendingTask, type Sender, type Task } from '../../../history/run/tasks.ts';
 
-/** What all shards of a process share. */
 export type TaskCapture = {
   /** What the cluster's journal says now; undefined: there is no such queue yet. */
   readonly queueNumberOf: (category: TaskCategory) => number | undefined;
-  /** The source of such letters, and their target. */
   readonly clusterName: () => string;
   readonly settingsOf: CaptureSettingsOf;
   readonly encodeTask: EncodeTask;
@@ -45,7 +43,6 @@ export type TaskCaptureOptions = ClockAndLogger & {
   readonly registry: { readonly view: Pick<ClusterSnapshot, 'namespaceById' | 'registeredNameOf'> };
   readonly router: Pick<Asker, 'askDeadLetters'>;
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
-  /** A command of the shard's own. */
   readonly submit: (command: OwnHistoryCommand) => AskFailure | undefined;
 };
 
@@ -87,10 +84,7 @@ export function capturedTasks(options: TaskCaptureOptions): CapturedTasks {
   return { failed, handOvers: taskCategories.map(handOverOf) };
 }
 
-/**
- * A task that has failed for good as a letter: what it is about is noted when it fails (`subjectOf`), and the letter is made of that, of the
- * failure and of the task itself (`letterOf`), so that it is the same whoever makes it.
- */
+/** A task as a letter: `subjectOf` is noted when it fails, so that `letterOf` makes the same letter whoever makes it. */
 
 /** The bytes of a letter's value, and what message they are (src/codec/task-info-codec.ts). */
 type EncodeTask = (task: PendingTask) => { readonly valueType: string; readonly value: Uint8Array };
@@ -167,7 +161,6 @@ class TaskLetters {
   }
 }
 
-/** What the task is about. */
 function eventOf(task: Task): number | undefined {
   if ('scheduledEventId' in task) return task.scheduledEventId;
   if ('initiatedEventId' in task) return task.initiatedEventId;

@@ -13,7 +13,6 @@ import { LogError } from '../../../ports/log.ts';
 import { RecordTooLarge } from '../../partition/partition-core.ts';
 import { EventsMissing } from '../events/history-store.ts';
 
-/** Whoever was asked gave no reply. */
 export function unansweredTask({ kind, message }: AskFailure): TaskFailure {
   switch (kind) {
     case 'unavailable':
@@ -67,7 +66,6 @@ export function rejectedTask({ reason, message }: Rejection): TaskFailure {
   }
 }
 
-/** A matching host does not take the task. */
 export function refusedDispatch({ reason, message }: MatchingRejection): TaskFailure {
   const error = saidError(reason, message);
   switch (reason) {

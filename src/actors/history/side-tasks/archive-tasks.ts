@@ -30,7 +30,6 @@ const archiving = { placesMax: 8, placesPerDestinationMax: 4 } as const;
 /** One history has so long: 50 MiB on a slow disk take less. */
 const ATTEMPT_MS_MAX = 300_000;
 const ASK_TIMEOUT_MS = 10_000;
-/** What one history takes in memory at a time. */
 const page = { eventsMax: 100, bytesMax: 1024 * 1024 } as const;
 
 export function archiveRunner(options: ArchiveTasksOptions): SideRunner<ArchiveTask> {

@@ -25,7 +25,6 @@ export type CallbackOptions = {
 
 export type CallbackTasksOptions = CallbackOptions & {
   readonly store: Pick<HistoryStore, 'page'>;
-  /** A command of the shard's own: nobody waits for its answer. */
   readonly submit: (command: OwnCallbackCommand) => void;
   readonly failed: (taskId: number, tries: Tries, failure: TaskFailure) => void;
   readonly random: Random;
@@ -46,7 +45,6 @@ const oneEvent = { eventsMax: 1, bytesMax: 1 };
 
 export class CallbackTasks {
   readonly #options: CallbackTasksOptions;
-  /** What ends each, by its task. */
   readonly #underWay = new Map<number, () => void>();
 
   constructor(options: CallbackTasksOptions) {

@@ -16,7 +16,6 @@ import type { LetterCheckTask, SideAnswer, SideRunner } from './side-tasks.ts';
 
 export type LetterChecksOptions = {
   readonly router: Pick<Asker, 'askDeadLetters' | 'askCluster'>;
-  /** undefined: none is known yet. */
   readonly queueNumberOf: (category: CheckedCategory) => number | undefined;
   readonly clock: Pick<Clock, 'monoMs'>;
 };
@@ -67,7 +66,6 @@ function readQueues({ router, clock }: LetterChecksOptions): Promise<boolean> {
   });
 }
 
-/** Selects the letters of a run; the workflow id has an index. */
 function ofRun({ workflowId, runId }: RunKey) {
   const equals = (name: string, operand: string) =>
     ({ kind: 'compare', column: { name, kind: 'keyword' }, operator: '=', operand }) as const;

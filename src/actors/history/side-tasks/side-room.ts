@@ -29,7 +29,6 @@ export class SideRoom {
   #running = 0;
   #waiting = 0;
 
-  /** Asked whenever a place may be taken. */
   constructor(limits: () => SideRoomLimits) {
     this.#limits = limits;
   }

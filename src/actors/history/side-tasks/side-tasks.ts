@@ -18,7 +18,6 @@ import { NowAndThen } from '../../../ports/now-and-then.ts';
 import { thrownByTask } from '../hand-over/task-failures.ts';
 import type { SidePlace, SideRoom } from './side-room.ts';
 
-/** What has come of an attempt. */
 export type SideAnswer =
   /** The command's record ends the task, or says what is next. */
   { readonly kind: 'done'; readonly command: OwnHistoryCommand } | { readonly kind: 'failed'; readonly failure: TaskFailure };
@@ -57,7 +56,6 @@ export type SideTasksOptions = {
   readonly tenure: Pick<Tenure<never>, 'active'>;
   readonly clock: Pick<Clock, 'after' | 'monoMs'>;
   readonly logger: Logger;
-  /** False: it has ended, or waits aside. */
   readonly isPending: (taskId: number) => boolean;
 };
 

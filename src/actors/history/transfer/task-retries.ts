@@ -31,7 +31,6 @@ const WARN_INTERVAL_MS = 60_000;
 export class TaskRetries {
   readonly #options: TaskRetriesOptions;
   readonly #run: (task: TransferTask, tries: Tries) => void;
-  /** Tasks that wait for their next attempt, having met nobody. */
   #waiting = 0;
   readonly #warnings: NowAndThen;
 

@@ -50,7 +50,6 @@ export type TransferQueueOptions = ClockAndLogger & {
   readonly namespaces: TaskNamespaces;
   /** When it ends, whoever takes over runs what is pending. */
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
-  /** Why it is not its turn. */
   readonly whyNoCallback: (task: InvokeCallbackTask) => TaskFailure | undefined;
   readonly router: Asker;
   readonly layout: ClusterLayout;
@@ -59,7 +58,6 @@ export type TransferQueueOptions = ClockAndLogger & {
 
 type OutboxTask = Exclude<TransferTask, DispatchTask | SideTask>;
 
-/** How long matching, or another shard, may take to answer. */
 const DELIVERY_TIMEOUT_MS = 10_000;
 const nothingLeft = 'the task is obsolete';
 /** The line of those that a takeover finds, or that waited elsewhere. Workflows have lines of their own. */
@@ -81,7 +79,6 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     this.#retries = new TaskRetries(options, (task, tries) => this.#run(task, tries));
   }
 
-  /** Runs after a takeover what the journal left pending. */
   runPending(): void {
     this.runAll([...this.#options.shard.pendingTransferTasks()].filter(isToRun));
   }
@@ -239,7 +236,6 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     }
   }
 
-  /** Its run is in memory. */
   writeRow({ taskId, tries }: RowToWrite): void {
     const task = this.#options.shard.pendingTask(taskId);
     if (task?.kind === 'upsertVisibility')

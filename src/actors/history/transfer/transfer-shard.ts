@@ -16,7 +16,6 @@ export interface TransferShard {
   /** Undefined: it has ended, or waits aside. */
   pendingTask(taskId: number): TransferTask | undefined;
   pendingTransferTasks(): Iterable<TransferTask>;
-  /** Matching has stored it. */
   stored(taskId: number): void;
   /** Tells which tasks of dead letters may have reached somebody. */
   readonly unsentTasks: UnsentTasks;
@@ -26,6 +25,5 @@ export interface TransferShard {
   retentionMsOf(namespaceId: string): number | undefined;
   /** The row of List of a run in memory, as it is. Never rejects. */
   writeRow(task: SideTask): Promise<SideAnswer>;
-  /** A command of the shard's own: nobody waits for its answer. */
   submit(command: OwnHistoryCommand): void;
 }
