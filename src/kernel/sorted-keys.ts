@@ -53,7 +53,7 @@ function placeOf(chunk: readonly string[], key: string): number {
 }
 
 /** The first place at which `isSo` holds, as it must for all places behind it; `places` if it holds for none. */
-function firstPlace(places: number, isSo: (at: number) => boolean): number {
+export function firstPlace(places: number, isSo: (at: number) => boolean): number {
   let low = 0;
   let high = places;
   while (low < high) {

@@ -92,8 +92,6 @@ export class ClusterHost {
           this.#onRemoved();
           compaction.activated();
         },
-        deactivated: () => {},
-        accepted: () => {},
         undecided: (_askId, command, error) => {
           if (command.kind === 'carryCluster') compaction.failed(errorText(error));
         },

@@ -1,7 +1,8 @@
 /** Empties the task queues of a namespace without workflows: somebody polls, history knows none of the tasks, and matching drops them. */
 import { ownWork, refusalMessage } from '../asks/asks.ts';
 import { taskTypes, type QueueWithTasks, type TaskQueuePartition } from '../../kernel/task-queue.ts';
-import type { Asker } from '../asks/router.ts';
+import type { Asker, MatchingAnswer } from '../asks/router.ts';
+import type { MatchingRequest } from '../../matching/matching-commands.ts';
 import type { Clock } from '../../ports/machine.ts';
 import { someAtATime } from '../asks/some-at-a-time.ts';
 
@@ -46,13 +47,10 @@ export async function forgetNamespace(
   options: Pick<DrainOptions, 'asker' | 'clock' | 'matchingPartitions'>,
   answerMsMax = ANSWER_TIMEOUT_MS,
 ): Promise<string | undefined> {
-  const { asker, clock } = options;
-  const forget = (host: number): Promise<string | undefined> =>
-    new Promise((resolve) => {
-      asker.askMatching(host, { kind: 'forgetNamespace', namespaceId }, ownWork(clock.monoMs() + answerMsMax), (answer) =>
-        resolve(answer.kind === 'done' ? undefined : refusalMessage(answer)),
-      );
-    });
+  const forget = async (host: number): Promise<string | undefined> => {
+    const answer = await ask(host, { kind: 'forgetNamespace', namespaceId }, options, answerMsMax);
+    return answer.kind === 'done' ? undefined : refusalMessage(answer);
+  };
   return (await Promise.all(hostsOf(options).map(forget))).find((problem) => problem !== undefined);
 }
 
@@ -77,29 +75,26 @@ async function storedIn(of: TaskQueuePartition, options: DrainOptions): Promise<
 }
 
 /** Those of the namespace that have stored tasks, or `only` that one. undefined: their host does not answer now. */
-function storedQueues(
+async function storedQueues(
   host: number,
   namespaceId: string,
-  { asker, clock }: Pick<DrainOptions, 'asker' | 'clock'>,
+  options: AskOptions,
   only?: TaskQueuePartition,
 ): Promise<readonly QueueWithTasks[] | undefined> {
-  return new Promise((resolve) => {
-    asker.askMatching(host, { kind: 'listStoredQueues', namespaceId, only }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), (answer) =>
-      resolve(answer.kind === 'storedQueues' ? answer.queues : undefined),
-    );
-  });
+  const answer = await ask(host, { kind: 'listStoredQueues', namespaceId, only }, options);
+  return answer.kind === 'storedQueues' ? answer.queues : undefined;
 }
 
 function hostsOf({ matchingPartitions }: Pick<DrainOptions, 'matchingPartitions'>): readonly number[] {
   return Array.from({ length: matchingPartitions }, (_, partition) => partition);
 }
 
-function polledInVain(queue: TaskQueuePartition, { asker, clock, newId, hostOf }: DrainOptions): Promise<boolean> {
+async function polledInVain(queue: TaskQueuePartition, options: DrainOptions): Promise<boolean> {
   const poll = {
     queue,
-    pollRequestId: newId(),
+    pollRequestId: options.newId(),
     identity: 'perdure-namespace-purge',
-    deadlineMs: clock.wallMs() + POLL_MS,
+    deadlineMs: options.clock.wallMs() + POLL_MS,
     workerInstanceKey: '',
     // A worker may have said that none leaves it.
     maxTasksPerSecond: taskTypes[queue.taskType].hasRate ? POLLED_PER_SECOND_MAX : undefined,
@@ -107,15 +102,11 @@ function polledInVain(queue: TaskQueuePartition, { asker, clock, newId, hostOf }
     forwardedFrom: undefined,
   };
   const kind = taskTypes[queue.taskType].poll;
-  return new Promise((resolve) => {
-    asker.askMatching(hostOf(queue), { kind, ...poll }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), (answer) =>
-      resolve(answer.kind !== 'task'),
-    );
-  });
+  return (await ask(options.hostOf(queue), { kind, ...poll }, options)).kind !== 'task';
 }
 
 /** What its root tells all partitions of the queue. */
-function forgetRate(of: TaskQueuePartition, { asker, clock, hostOf }: DrainOptions): Promise<void> {
+async function forgetRate(of: TaskQueuePartition, options: DrainOptions): Promise<void> {
   const queue = { ...of, partition: 0 };
   const command = {
     kind: 'updateTaskQueueConfig',
@@ -126,7 +117,16 @@ function forgetRate(of: TaskQueuePartition, { asker, clock, hostOf }: DrainOptio
     setWeights: [],
     unsetWeights: [],
   } as const;
-  return new Promise((resolve) => {
-    asker.askMatching(hostOf(queue), command, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), () => resolve());
-  });
+  await ask(options.hostOf(queue), command, options);
+}
+
+type AskOptions = Pick<DrainOptions, 'asker' | 'clock'>;
+
+function ask<Request extends MatchingRequest>(
+  host: number,
+  request: Request,
+  { asker, clock }: AskOptions,
+  answerMsMax = ANSWER_TIMEOUT_MS,
+): Promise<MatchingAnswer<Request>> {
+  return new Promise((resolve) => asker.askMatching(host, request, ownWork(clock.monoMs() + answerMsMax), resolve));
 }

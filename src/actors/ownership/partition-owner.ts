@@ -103,21 +103,18 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     this.#logger = logger;
     this.#memory = memory;
     const life = this.#life;
-    const position = this.#position;
+    const onReasonChanged = (): void => this.statusChanged();
     // Who has served had the rights, and somebody may be mending them; at a first start nobody knows that they are missing.
     const mayPass = (error: LogError): boolean => error.recoverable || (error.code === 'denied' && life.hasServed);
     const retries = new Retries({ clock, random, logger, retryDelayMs, retryDelayMsMax, mayPass });
     const trouble = new AppendTrouble(clock, logger, retries, () => this.append());
-    const notices = new JournalNotices(clock, logger);
-    const progress = new ReplayProgress(clock, logger, () => this.statusChanged());
-    const turns = options.turns ?? new LoopTurns(clock);
+    const restoration = new Restoration({ checkpoints: options.checkpoints, retries, onReasonChanged });
     this.#retries = retries;
     this.#trouble = trouble;
-    this.#notices = notices;
-    this.#progress = progress;
-    this.barrier = new ReadBarrier(log.exclusive);
-    const restoration = new Restoration({ checkpoints: options.checkpoints, retries, onReasonChanged: () => this.statusChanged() });
+    this.#notices = new JournalNotices(clock, logger);
+    this.#progress = new ReplayProgress(clock, logger, () => this.statusChanged());
     this.#restoration = restoration;
+    this.barrier = new ReadBarrier(log.exclusive);
     this.silence = new LogSilence({
       clock,
       silenceMsMax: logSilenceMsMax,
@@ -129,13 +126,13 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
       onAnswered: () => this.statusChanged(),
     });
     const { barrier, silence } = this;
-    const name = this.name();
     const ownership: Ownership = {
-      ...{ partition, name, log, logger, claims, life, position, memory },
-      ...{ barrier, retries, trouble, notices, silence, findings: this },
+      ...{ partition, name: this.name(), log, logger, claims, life, position: this.#position, memory },
+      ...{ barrier, retries, trouble, notices: this.#notices, silence, findings: this },
     };
     const tail = new JournalTail({ ...ownership, retryDelayMs });
-    const journal = new JournalFold({ ...ownership, progress, turns, restoration, mayLack: options.mayLack });
+    const { turns = new LoopTurns(clock), mayLack } = options;
+    const journal = new JournalFold({ ...ownership, progress: this.#progress, turns, restoration, mayLack });
     this.#appends = new Appends(ownership, tail);
     this.#proofs = new ReadProofs(ownership, this.#appends, limits);
     this.#takeover = new Takeover(ownership, {

@@ -287,7 +287,9 @@ export class Takeover {
         });
         return settlement.again;
       case 'foldAgain':
-        await this.#refold(landed);
+        logger.warn('the outcome of an append is known again: memory is replayed from the log', { until: landed.offset + 1 });
+        this.#dropMemory('it lost an append');
+        await this.#replay(landed);
         return [];
       case 'lost':
         findings.lost(settlement.rival);
@@ -298,12 +300,6 @@ export class Takeover {
       default:
         return unreachable(settlement);
     }
-  }
-
-  async #refold(landed: LandedClaim): Promise<void> {
-    this.#ownership.logger.warn('the outcome of an append is known again: memory is replayed from the log', { until: landed.offset + 1 });
-    this.#dropMemory('it lost an append');
-    await this.#replay(landed);
   }
 
   #activate(landed: LandedClaim, again: readonly (readonly LogRecord[])[]): void {

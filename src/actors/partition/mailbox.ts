@@ -10,6 +10,7 @@
  */
 import { NOBODY } from '../asks/asks.ts';
 import { Fifo } from '../../kernel/fifo.ts';
+import { firstPlace } from '../../kernel/sorted-keys.ts';
 
 export type CommandMail<Command> = {
   readonly kind: 'command';
@@ -97,17 +98,9 @@ export class Mailbox<Command> {
 
   /** Takes an ask out that is not decided yet; undefined: it is not here. */
   take(askId: number): CommandMail<Command> | undefined {
-    const ofNobody = this.#nobodys.take(askId);
-    if (ofNobody !== undefined) return this.#taken(ofNobody);
-    for (const line of this.#lines.values()) {
-      const mail = line.take(askId);
-      if (mail !== undefined) return this.#taken(mail);
-    }
-    return undefined;
-  }
-
-  #taken(mail: CommandMail<Command>): CommandMail<Command> {
-    this.#length -= 1;
+    let mail = this.#nobodys.take(askId);
+    for (const line of this.#lines.values()) mail ??= line.take(askId);
+    if (mail !== undefined) this.#length -= 1;
     return mail;
   }
 
@@ -150,7 +143,7 @@ class Line<Command> {
   }
 
   take(askId: number): CommandMail<Command> | undefined {
-    const index = this.#indexOf(askId);
+    const index = firstPlace(this.#places.length, (at) => (this.#places.at(at)?.order ?? 0) >= askId);
     const place = this.#places.at(index);
     if (place?.kind !== 'command' || place.askId !== askId) return undefined;
     this.#leave(index, place);
@@ -176,18 +169,6 @@ class Line<Command> {
   #leave(index: number, { order }: CommandMail<Command>): void {
     this.#places.set(index, { kind: 'left', order });
     this.#empty += 1;
-  }
-
-  #indexOf(askId: number): number {
-    let low = 0;
-    let high = this.#places.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const order = this.#places.at(middle)?.order ?? 0;
-      if (order < askId) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   #tidy(): void {

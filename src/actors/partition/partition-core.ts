@@ -36,13 +36,13 @@ export interface EffectSink<Reply, Effect> {
 
 export interface PartitionShell<Command, Reply, Record, Effect> extends EffectSink<Reply, Effect> {
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
-  activated(epoch: number): void;
+  activated?(epoch: number): void;
   /** A command or cancellation (undefined) is in memory, its record perhaps not committed: for timers and the like. Cheap: for each one. */
-  accepted(command: Command | undefined, record: Record | undefined): void;
+  accepted?(command: Command | undefined, record: Record | undefined): void;
   /** `error` was thrown by its decision, or its record is too large (RecordTooLarge): nothing happened; it was logged, its caller told. */
-  undecided(askId: number, command: Command, error: unknown): void;
+  undecided?(askId: number, command: Command, error: unknown): void;
   /** This memory is dropped (ownership lost, doubt, shutdown): stop its timers. Nothing else is called afterwards. */
-  deactivated(): void;
+  deactivated?(): void;
 }
 
 /** One memory of a partition: made anew at each takeover. */

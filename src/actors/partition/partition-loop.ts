@@ -27,7 +27,7 @@ import { defaultPartitionLimits, type PartitionLimits } from './partition-limits
 import { isClaim } from '../ownership/effective.ts';
 import { PartitionOwner, type PartitionOwnerOptions, type PartitionStatus } from '../ownership/partition-owner.ts';
 import { LoopTurns } from '../../ports/loop-turns.ts';
-import { failureOf, type LoadTrouble, Parking } from './prefetch.ts';
+import { type LoadTrouble, Parking } from './prefetch.ts';
 import type { Handled } from '../../kernel/handled.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Restored } from '../../projections/database-port.ts';
@@ -113,7 +113,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   cancel(askId: number): void {
     if (!this.#owner.accepting) return;
     const undecided = this.#mailbox.take(askId) ?? this.#parking.take(askId);
-    if (undecided !== undefined) return this.#weighOut(undecided);
+    if (undecided !== undefined) return this.#admission.leave(undecided);
     this.#mailbox.pushCancel(askId);
     this.#runSoon();
   }
@@ -204,9 +204,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     if (mail.kind === 'cancel') {
       const parked = this.#parking.take(mail.askId);
       if (parked === undefined) this.#cancel(mail.askId);
-      else this.#weighOut(parked);
+      else this.#admission.leave(parked);
     } else if (!this.#park(mail)) {
-      this.#weighOut(mail);
+      this.#admission.leave(mail);
       this.#turns.decides(mail.namespaceId);
       this.#decide(mail);
     }
@@ -217,14 +217,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     try {
       return this.#parking.park(mail);
     } catch (error) {
-      this.#weighOut(mail);
+      this.#admission.leave(mail);
       this.#undecided(mail, error);
       return true;
     }
-  }
-
-  #weighOut(mail: CommandMail<Command>): void {
-    this.#admission.leave(mail);
   }
 
   #decide(mail: CommandMail<Command>): void {
@@ -254,15 +250,24 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** Nothing has happened with these commands. The actor's own are heard in the end. */
   #notLoaded(mails: readonly CommandMail<Command>[], trouble: LoadTrouble): void {
     for (const mail of mails) {
-      this.#weighOut(mail);
+      this.#admission.leave(mail);
       if (mail.askId === NOBODY) this.#memory?.prefetch?.ownNotLoaded(mail.command, trouble.message);
-      else
-        this.#options.asks.fail(
-          mail.askId,
-          failureOf(trouble, (message) => this.notHere(message)),
-        );
+      else this.#options.asks.fail(mail.askId, this.#failureOf(trouble));
     }
     this.#runSoon();
+  }
+
+  #failureOf({ kind, message }: LoadTrouble): AskFailure {
+    switch (kind) {
+      case 'away':
+        return this.notHere(message);
+      case 'damaged':
+        return { kind: 'dataLoss', message };
+      case 'full':
+        return { kind: 'busy', message };
+      default:
+        return unreachable(kind);
+    }
   }
 
   #encode(handled: Handled<Record, Reply, Effect>): EncodedCommit | undefined {
@@ -281,14 +286,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       error: error instanceof Error ? error : reason,
     });
     if (askId !== NOBODY) this.#options.asks.fail(askId, internalError(reason));
-    this.#shell.undecided(askId, command, error);
+    this.#shell.undecided?.(askId, command, error);
   }
 
   #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedCommit | undefined): void {
     const message = `the record of this command would have ${largestBytes(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
     this.#logger.warn('command refused: too large', { ...this.#core.idsOf(command), bytes: largestBytes(encoded) });
     if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
-    this.#shell.undecided(askId, command, new RecordTooLarge(message));
+    this.#shell.undecided?.(askId, command, new RecordTooLarge(message));
   }
 
   #cancel(askId: number): void {
@@ -312,8 +317,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   ): void {
     if (encoded !== undefined) this.#owner.wrote(encoded.last.timeMs);
     this.#core.accept(handled);
-    if (handled.kind === 'commit') for (const record of handled.before ?? []) this.#shell.accepted(undefined, record);
-    this.#shell.accepted(command, handled.kind === 'commit' ? handled.record : undefined);
+    if (handled.kind === 'commit') for (const record of handled.before ?? []) this.#shell.accepted?.(undefined, record);
+    this.#shell.accepted?.(command, handled.kind === 'commit' ? handled.record : undefined);
     switch (handled.kind) {
       case 'commit':
         assert(encoded !== undefined, 'a record is encoded before it is accepted');
@@ -367,7 +372,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#logger.debug('the log does not answer: waiting callers get UNAVAILABLE', { seconds });
     this.#options.asks.failAll(this.#window.waitingAsks(), { kind: 'unavailable', message });
     const undecided = this.#takeUndecided();
-    for (const mail of undecided) this.#weighOut(mail);
+    for (const mail of undecided) this.#admission.leave(mail);
     this.#refuseAll(undecided, message);
   }
 
@@ -445,7 +450,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #activated(epoch: number): void {
     this.#decoded.clear();
     this.#tenure?.begin();
-    this.#shell.activated(epoch);
+    this.#shell.activated?.(epoch);
   }
 
   #drop(message: string): void {
@@ -458,7 +463,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#admission.clear();
     this.#owner.silence.close();
     this.#tenure?.end();
-    memory?.shell.deactivated();
+    memory?.shell.deactivated?.();
     this.#refuseAll(undecided, message);
     this.#options.asks.abandon(message);
   }

@@ -8,8 +8,7 @@
  * Commands of other keys overtake; those of one key never do. What was loaded is looked at once more: a command may lack more than could be
  * told before, and the next one of its key something else.
  */
-import { unreachable } from '../../kernel/assert.ts';
-import { type AskFailure, NOBODY, type NotHere } from '../asks/asks.ts';
+import { NOBODY } from '../asks/asks.ts';
 import { Fifo } from '../../kernel/fifo.ts';
 import type { CommandMail } from './mailbox.ts';
 
@@ -34,20 +33,6 @@ export type LoadTrouble = {
   readonly kind: 'away' | 'damaged' | 'full';
   readonly message: string;
 };
-
-/** What the caller of a command is told whose state cannot be loaded. */
-export function failureOf({ kind, message }: LoadTrouble, notHere: (message: string) => NotHere): AskFailure {
-  switch (kind) {
-    case 'away':
-      return notHere(message);
-    case 'damaged':
-      return { kind: 'dataLoss', message };
-    case 'full':
-      return { kind: 'busy', message };
-    default:
-      return unreachable(kind);
-  }
-}
 
 /** Where a command waits; `mail` is undefined once it was taken out. */
 type Place<Command> = { mail: CommandMail<Command> | undefined };
@@ -77,10 +62,6 @@ export class Parking<Command> {
 
   get count(): number {
     return this.#count;
-  }
-
-  get asks(): number {
-    return this.#byAsk.size;
   }
 
   get hasLoaded(): boolean {

@@ -51,10 +51,6 @@ export class AuditHost {
     return {
       core: new AuditCore(),
       shell: {
-        activated: () => {},
-        deactivated: () => {},
-        accepted: () => {},
-        undecided: () => {},
         answer: (askId, reply) => void sink.answer(askId, reply),
         act: (effect) => void this.#answer(effect, counted),
       },
@@ -90,7 +86,7 @@ export class AuditHost {
   }
 
   async #read({ filter, before, max }: ReadAudit, counted: Counted): Promise<AuditEntries> {
-    const { log, topic } = this.#options;
+    const { log, topic, codec } = this.#options;
     const { start, end } = await log.bounds({ topic, partition: 0 });
     const { entriesPerPageMax, recordsPerPageMax } = auditLimits;
     const entries: AuditEntry[] = [];
@@ -100,7 +96,7 @@ export class AuditHost {
     for (let to = last; to > start;) {
       const from = Math.max(start, to - STRETCH_RECORDS);
       for (const stored of (await this.#stretch(from, to)).toReversed()) {
-        const entry = hasId(counted, stored.offset) ? this.#entryOf(stored) : undefined;
+        const entry = hasId(counted, stored.offset) ? codec.decode(stored.value, stored.schema, stored).entry : undefined;
         if (entry !== undefined && fits(entry, filter)) {
           bytes += entryBytes(entry);
           if (entries.length > 0 && bytes > PAGE_BYTES) return { kind: 'auditEntries', entries, before: stored.offset + 1 };
@@ -125,10 +121,6 @@ export class AuditHost {
       next = last.offset + 1;
     }
     return stretch;
-  }
-
-  #entryOf(stored: StoredRecord): AuditEntry {
-    return this.#options.codec.decode(stored.value, stored.schema, stored).entry;
   }
 }
 

@@ -150,14 +150,18 @@ class JobsMemory
   #lostBefore = 0;
 
   constructor(options: JobsHostOptions, tenure: Tenure<JobsCommand>) {
+    this.#options = options;
+    this.#tenure = tenure;
     const core = new JobsCore({
       get requiresReason() {
         return options.settings().requiresReason;
       },
     });
     const teller = tellerOf(options, tenure);
+    this.core = core;
+    this.teller = teller;
     // Each step of a job writes all of it again, and the last record of each is what counts.
-    const compaction = new JournalCompaction<JobsCommand, JobsRecord>({
+    this.#compaction = new JournalCompaction<JobsCommand, JobsRecord>({
       ...options,
       ...(teller === undefined ? {} : { audited: (offset: number) => teller.toldUpTo(offset) }),
       partition: { topic: options.topic, partition: 0 },
@@ -169,12 +173,7 @@ class JobsMemory
       deadMin: DEAD_RECORDS_MIN,
       carry: (cut, isFirst) => ({ kind: 'carryJobs', cut, isFirst }),
     });
-    this.#options = options;
-    this.#tenure = tenure;
-    this.core = core;
-    this.teller = teller;
-    this.#compaction = compaction;
-    this.subscribers = [...(teller === undefined ? [] : [teller]), compaction];
+    this.subscribers = [...(teller === undefined ? [] : [teller]), this.#compaction];
   }
 
   get lostBefore(): number {
@@ -207,8 +206,6 @@ class JobsMemory
     this.#untold.clear();
     this.#selections.clear();
   }
-
-  accepted(): void {}
 
   undecided(askId: number, command: JobsCommand, error: unknown): void {
     if (command.kind === 'carryJobs') return this.#compaction.failed(errorText(error));

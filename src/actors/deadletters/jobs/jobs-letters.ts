@@ -4,7 +4,6 @@ import { deadLetterLimits, type DeadLetterRejected, type ListedLetter } from '..
 import type { Job } from '../../../deadletters/jobs/job.ts';
 import { jobLimits } from '../../../deadletters/bounds/job-limits.ts';
 import { failedAsBefore } from '../../../deadletters/failed-merge.ts';
-import type { Whole } from '../../../deadletters/letter.ts';
 import { isAskFailure, ownWork, type AskFailure } from '../../asks/asks.ts';
 import type { Asker } from '../../asks/router.ts';
 
@@ -127,7 +126,8 @@ function listed({ row, content }: ListedLetter, isDoubtful: boolean): SeenLetter
   const jobId = letter?.jobId ?? '';
   const failedTimeMs = generation > 0 && jobId === '' ? letter?.failure.lastFailureTimeMs : undefined;
   const failed = failedTimeMs === undefined ? {} : { failedTimeMs };
-  return { messageId, generation, run, taskId: textOf(taskId), taskType, errorType, errorMessage, jobId, ...failed, sameCause, isDoubtful };
+  const task = { taskId: taskId === undefined ? '' : String(taskId), taskType };
+  return { messageId, generation, run, ...task, errorType, errorMessage, jobId, ...failed, sameCause, isDoubtful };
 }
 
 /**
@@ -137,10 +137,6 @@ function listed({ row, content }: ListedLetter, isDoubtful: boolean): SeenLetter
  */
 export function wasTriedBy({ jobId, failedTimeMs }: SeenLetter, job: Pick<Job, 'jobId' | 'createdTimeMs'>): boolean {
   return jobId === job.jobId || (failedTimeMs !== undefined && failedTimeMs >= job.createdTimeMs);
-}
-
-function textOf(whole: Whole | undefined): string {
-  return whole === undefined ? '' : String(whole);
 }
 
 // ── The claim: the letters of a job are nobody else's until it is released. The queue's owner forgets claims when it is another. ──

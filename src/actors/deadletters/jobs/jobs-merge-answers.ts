@@ -98,14 +98,7 @@ export function stepOf(
   batch: readonly SeenLetter[],
 ): PurgeLetters | RestoreLetters {
   if (operation === 'restore') {
-    return {
-      kind: 'restoreLetters',
-      jobId,
-      who,
-      why,
-      messageIds: batch.map(({ messageId }) => messageId),
-      purgedBy,
-    };
+    return { kind: 'restoreLetters', jobId, who, why, messageIds: batch.map(({ messageId }) => messageId), purgedBy };
   }
   return { kind: 'purgeLetters', jobId, who, why, letters: batch.map(({ messageId, generation }) => ({ messageId, generation })) };
 }

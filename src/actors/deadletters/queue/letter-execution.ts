@@ -29,6 +29,7 @@ import type { PendingTask } from '../../../history/run/tasks.ts';
 import { unreachable } from '../../../kernel/assert.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { errorMessage } from '../../../kernel/error-text.ts';
+import { oneAtATime } from '../../../kernel/one-at-a-time.ts';
 import { incarnatedQueue } from '../../../kernel/queue-incarnation.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
@@ -94,9 +95,9 @@ const WITHDRAW_TIMEOUT_MS = 10_000;
 export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
   readonly #options: LetterExecutionOptions;
   readonly #namespaces: LetterNamespaces;
-  readonly #outstanding: OutstandingLetters;
+  readonly outstanding: OutstandingLetters;
   /** Letters are read one behind the other: so they join the lines in the order in which they were asked for. */
-  #reading: Promise<void> = Promise.resolve();
+  readonly #inTurn = oneAtATime();
   /** The executions of each run. The first one is under way, the others wait in the order of their ids. */
   readonly #lines = new Map<string, Execution[]>();
   /** When the executions under way were asked for (monotonic). */
@@ -113,7 +114,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     this.#namespaces = new LetterNamespaces({ ...options, asker: options.router });
     const settle = (shard: number, name: LetterName): Promise<void> => this.#settle(shard, name);
     const confirm = (shard: number, name: LetterName): void => this.#confirm({ shard, name }, 1);
-    this.#outstanding = new OutstandingLetters({ ...options, queue: () => this.#queue, settle, confirm });
+    this.outstanding = new OutstandingLetters({ ...options, queue: () => this.#queue, settle, confirm });
   }
 
   /** The next memory asks each shard what it executes: that overtakes a letter which waits there, and would be executed once purged. */
@@ -124,28 +125,18 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   activated(): void {
     // No shard executes tasks of other clusters.
-    if (Object.hasOwn(executable, this.#options.queue.category)) this.#outstanding.activated();
-  }
-
-  /** False: each letter that is to be purged is asked for at its own shard. */
-  get knowsOutstanding(): boolean {
-    return this.#outstanding.knowsAll;
-  }
-
-  /** Why no letter can be purged now; undefined: any can. */
-  get purgeTrouble(): string | undefined {
-    return this.#outstanding.trouble;
+    if (Object.hasOwn(executable, this.#options.queue.category)) this.outstanding.activated();
   }
 
   /** It comes back as `finishMerge`, unless the tenure ends before. */
   execute(effect: ExecuteLetter): void {
     this.#beganMs.set(effect.messageId, this.#options.clock.monoMs());
-    this.#reading = this.#reading.then(() => this.#read(effect));
+    void this.#inTurn(() => this.#read(effect));
   }
 
   committed(record: DeadLetterRecord, _position: unknown, replayed: boolean): void {
     if (record.kind === 'head' && !this.#options.mayRestore()) this.#resolvedBelow = record.lowestOpen;
-    if (record.kind === 'resolved') this.#outstanding.resolved(record.messageId);
+    if (record.kind === 'resolved') this.outstanding.resolved(record.messageId);
     if (replayed || this.#unconfirmed.size === 0 || (record.kind !== 'resolved' && record.kind !== 'letter')) return;
     const asked = this.#unconfirmed.get(record.messageId);
     if (asked === undefined) return;
@@ -228,16 +219,14 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     for (;;) {
       const resolved = await this.#namespaces.resolve(turn.letter.task, turn.task);
       if (resolved.kind === 'gone') {
-        return this.#failed(
-          turn,
-          ownFailure(this.#options, turn.letter, namespaceDeleted, 'NamespaceNotFound', `Namespace ${resolved.namespace} is not found.`),
-        );
+        const message = `Namespace ${resolved.namespace} is not found.`;
+        return this.#failed(turn, ownFailure(this.#options, turn.letter, namespaceDeleted, 'NamespaceNotFound', message));
       }
       if (resolved.kind === 'over') return this.#told(turn, { kind: 'noop', detail: resolved.detail });
       const outcome = resolved.kind === 'task' ? await this.#asked(turn, resolved.task) : undefined;
       if (outcome !== undefined) return outcome;
       if (await this.#paused(turn)) continue;
-      if (turn.askedShard !== undefined) this.#outstanding.note(turn.messageId, turn.askedShard);
+      if (turn.askedShard !== undefined) this.outstanding.note(turn.messageId, turn.askedShard);
       return outcomeUnknown(turn);
     }
   }
@@ -273,13 +262,12 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
         this.#unconfirmed.set(turn.messageId, { shard, name });
         return this.#told(turn, answer.outcome);
       case 'lettersUnconfirmed':
-        this.#outstanding.look(shard);
+        this.outstanding.look(shard);
         return undefined;
       case 'rejected': {
         const { reason, message } = answer.rejection;
-        return reason === 'busy-workflow'
-          ? undefined
-          : this.#failed(turn, ownFailure(this.#options, turn.letter, refusedForGood, reason, message));
+        if (reason === 'busy-workflow') return undefined;
+        return this.#failed(turn, ownFailure(this.#options, turn.letter, refusedForGood, reason, message));
       }
       case 'internal':
       case 'tooLarge':
@@ -297,15 +285,8 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   #told(turn: Turn, outcome: LetterOutcome): MergeOutcome {
     const { generation } = turn.letter;
-    switch (outcome.kind) {
-      case 'applied':
-      case 'noop':
-        return mergedBy(outcome, generation);
-      case 'failed':
-        return this.#failed(turn, outcome.failure);
-      default:
-        return unreachable(outcome);
-    }
+    if (outcome.kind !== 'failed') return mergedBy(outcome, generation);
+    return this.#failed(turn, outcome.failure);
   }
 
   #failed({ letter, jobId }: Turn, failure: LetterFailure): MergeOutcome {
@@ -346,9 +327,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   async #withdrawn(messageId: number, jobId: string): Promise<WithdrawalOutcome> {
     try {
-      const reading = this.#reading.then(() => this.#options.read(messageId));
-      this.#reading = reading.then(doNothing, doNothing);
-      const read = await reading;
+      const read = await this.#inTurn(() => this.#options.read(messageId));
       if (read.kind === 'rejected') return { kind: 'notBegun', message: read.rejection.message };
       const { row, content } = read.letter;
       const letter = content?.letter;
@@ -373,22 +352,22 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
 
   /** Other shards have not said what they execute; its own has, and does not execute it. */
   #isKnownToRest(messageId: number, key: RunKey): boolean {
-    const { knowsAll } = this.#outstanding;
-    if (knowsAll || this.#outstanding.shardOf(messageId) !== undefined) return false;
-    return this.#namespaces.isThere(key.namespaceId) && this.#outstanding.hasSaid(this.#shardOf(key));
+    const { knowsAll } = this.outstanding;
+    if (knowsAll || this.outstanding.shardOf(messageId) !== undefined) return false;
+    return this.#namespaces.isThere(key.namespaceId) && this.outstanding.hasSaid(this.#shardOf(key));
   }
 
   /** Where its namespace is there still, it was never executed in one that had the name of that: no other shard can have it. */
   #isOfKnownShard(messageId: number, { namespaceId }: RunKey): boolean {
-    return this.#outstanding.knowsAll || this.#outstanding.shardOf(messageId) !== undefined || this.#namespaces.isThere(namespaceId);
+    return this.outstanding.knowsAll || this.outstanding.shardOf(messageId) !== undefined || this.#namespaces.isThere(namespaceId);
   }
 
   /** Its record is gone from the topic, and its task may have been given to a shard before. */
   async #unreadWithdrawn({ messageId, generation, namespaceId, workflowId, runId }: LetterRow): Promise<WithdrawalOutcome> {
     const key = { namespaceId, workflowId, runId };
     const withdrawn = { kind: 'withdrawn', generation } as const;
-    const shard = this.#outstanding.shardOf(messageId);
-    if (shard === undefined && (this.#outstanding.knowsAll || this.#isKnownToRest(messageId, key))) return withdrawn;
+    const shard = this.outstanding.shardOf(messageId);
+    if (shard === undefined && (this.outstanding.knowsAll || this.#isKnownToRest(messageId, key))) return withdrawn;
     const name = { queue: this.#queue, messageId, generation };
     const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
     const outcome = shard === undefined ? undefined : await this.#outcomeAt(shard, name, key, deadlineMs);
@@ -402,7 +381,7 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     if (!this.#options.tenure.active) return undefined;
     const { generation } = turn.letter;
     const { key } = turn.task;
-    const shard = this.#outstanding.shardOf(turn.messageId) ?? this.#shardOf(key);
+    const shard = this.outstanding.shardOf(turn.messageId) ?? this.#shardOf(key);
     const name = { queue: this.#queue, messageId: turn.messageId, generation };
     const outcome = await this.#outcomeAt(shard, name, key, turn.deadlineMs);
     return outcome === 'withdrawn' ? { kind: 'withdrawn', generation } : outcome === undefined ? undefined : this.#told(turn, outcome);
@@ -460,5 +439,3 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     });
   }
 }
-
-function doNothing(): void {}

@@ -38,8 +38,7 @@ export class LetterNamespaces {
   }
 
   isThere(namespaceId: string): boolean {
-    const known = this.#options.registry.view.namespaceById(namespaceId);
-    return known !== undefined && known.state !== 'deleted';
+    return (this.#options.registry.view.namespaceById(namespaceId)?.state ?? 'deleted') !== 'deleted';
   }
 
   #resolveNow(letter: LetterTask, task: PendingTask): InNamespaces {
@@ -58,10 +57,8 @@ export class LetterNamespaces {
   }
 
   #idNow(id: string, name: string): string | undefined {
-    const { view } = this.#options.registry;
-    const byId = view.namespaceById(id);
-    if (byId !== undefined && byId.state !== 'deleted') return id;
-    const byName = name === '' ? undefined : view.namespaceByName(name);
+    if (this.isThere(id)) return id;
+    const byName = name === '' ? undefined : this.#options.registry.view.namespaceByName(name);
     return byName === undefined || byName.state === 'deleted' ? undefined : byName.id;
   }
 

@@ -1,4 +1,5 @@
 /** Says once in each tenure which records of a queue are gone from its topic, and which letters that concerns. */
+import { addRising } from '../../../deadletters/bounds/id-ranges.ts';
 import type { IdRange } from '../../../deadletters/letter-commands.ts';
 import { errorText } from '../../../kernel/error-text.ts';
 import type { OffsetRange } from '../../../ports/log.ts';
@@ -70,9 +71,7 @@ export class LostLetters {
         afterMessageId = messageId;
         if (!gone.some(({ from, to }) => offset >= from && offset <= to)) continue;
         count += 1;
-        const last = ranges.at(-1);
-        if (last?.to === messageId - 1) last.to = messageId;
-        else ranges.push({ from: messageId, to: messageId });
+        addRising(ranges, messageId);
       }
       if (rows.isLast || rows.letters.length === 0) return { count, ranges };
     }

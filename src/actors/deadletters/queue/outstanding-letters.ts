@@ -11,9 +11,9 @@
 import { ownWork } from '../../asks/asks.ts';
 import type { DeadLetterCommand } from '../../../deadletters/letter-commands.ts';
 import type { QueueCore } from '../../../deadletters/queue-core.ts';
-import type { LetterName } from '../../../history/commands/redrive-commands.ts';
+import type { LetterName, ListLetterMarks } from '../../../history/commands/redrive-commands.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
-import type { Asker } from '../../asks/router.ts';
+import type { Asker, HistoryAnswer } from '../../asks/router.ts';
 import type { Tenure } from '../../partition/partition-core.ts';
 import type { Clock } from '../../../ports/machine.ts';
 
@@ -73,6 +73,7 @@ export class OutstandingLetters {
     return `history shard ${shard} has not reported yet which dead letters of this queue it is executing: try again. Nothing was changed`;
   }
 
+  /** False: each letter that is to be purged is asked for at its own shard. */
   get knowsAll(): boolean {
     return this.#unknown.size === 0;
   }
@@ -136,15 +137,11 @@ export class OutstandingLetters {
     const { queue, router, clock, tenure } = this.#options;
     const look = this.#looks.get(shard);
     if (look !== undefined) look.tries += 1;
-    const answer = await new Promise<{
-      readonly kind: string;
-      readonly pending?: readonly LetterName[];
-      readonly ended?: readonly LetterName[];
-    }>((resolve) => {
+    const answer = await new Promise<HistoryAnswer<ListLetterMarks>>((resolve) => {
       router.askHistory(shard, { kind: 'listLetterMarks', queue: queue() }, ownWork(clock.monoMs() + LOOK_TIMEOUT_MS), resolve);
     });
     if (answer.kind !== 'letterMarks' || !tenure.active) return false;
-    const { pending = [], ended = [] } = answer;
+    const { pending, ended } = answer;
     const messageIds = [...pending, ...ended].map(({ messageId }) => messageId);
     for (const messageId of messageIds) this.#shards.set(messageId, shard);
     if (messageIds.length > 0) tenure.submit({ kind: 'noteOutstanding', messageIds });

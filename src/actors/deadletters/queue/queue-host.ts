@@ -93,7 +93,7 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
   submit(askId: number, request: DeadLetterRequest): AskFailure | undefined {
     if (request.kind === 'purgeLetters') {
       const { memory } = this.actor;
-      const asksShards = memory !== undefined && !memory.knowsOutstanding;
+      const asksShards = memory?.execution.outstanding.knowsAll === false;
       return memory?.purgeTrouble ?? this.actor.submit(askId, asksShards ? { ...request, asksShards: true } : request);
     }
     if (request.kind !== 'acceptLetters') return this.actor.submit(askId, request);
@@ -135,11 +135,11 @@ class QueueMemory
   readonly readAhead: ReadAhead<DeadLetterRecord>;
   readonly checkpointer: Checkpointer;
   readonly lost: LostLetters;
+  readonly execution: LetterExecution;
   readonly #options: QueueHostOptions;
   readonly #tenure: Tenure<DeadLetterCommand>;
   readonly #logger: Logger;
-  readonly #execution: LetterExecution;
-  readonly #state: QueueCheckpoints;
+  readonly #unwritten: QueueCheckpoints;
   readonly #index: QueueIndex;
   readonly #teller: AuditTeller<DeadLetterRecord> | undefined;
   readonly #compaction: QueueCompaction;
@@ -147,75 +147,55 @@ class QueueMemory
   #isServed = false;
 
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
-    const { queue, checkpoints, metrics, log } = options;
+    const { queue, checkpoints, metrics, log, topic, audit, undoWindowMs = () => 0 } = options;
     const logger = options.logger.with(logFieldsOf(queue));
-    const core = new QueueCore(
-      new QueueState(undefined, 0, options.clusterId),
-      drawnIncarnation(options.random.fraction()),
-      firstIdOf(queue),
-    );
+    const journal = journalOf(queue);
+    const state = new QueueState(undefined, 0, options.clusterId);
+    const core = new QueueCore(state, drawnIncarnation(options.random.fraction()), firstIdOf(queue));
+    const unwritten = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
+    const checkpointer = checkpointerOf({ ...options, logger, journal, state: unwritten, onFenced: () => tenure.fenced() });
     this.core = core;
-    const state = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
-    const checkpointer = checkpointerOf({
-      ...options,
-      logger,
-      journal: journalOf(queue),
-      state,
-      onFenced: () => tenure.fenced(),
-    });
-    this.#options = options;
     this.checkpointer = checkpointer;
-    const partition = { topic: options.topic, partition: 0 };
+    this.#options = options;
+    this.#tenure = tenure;
+    this.#logger = logger;
+    this.#unwritten = unwritten;
     const { database } = checkpoints;
-    const index = new QueueIndex({ ...options, logger, partition, database, journal: journalOf(queue), checkpointer, unwritten: state });
+    const parts = { ...options, logger, partition: { topic, partition: 0 }, core, database, journal, checkpointer, tenure, undoWindowMs };
+    const index = new QueueIndex({ ...parts, unwritten });
     const truncate: Log['truncate'] =
       metrics === undefined
         ? (...given) => log.truncate(...given)
         : (...given) => metrics.timed('PersistenceRangeDeleteMessagesFromDLQ', () => log.truncate(...given));
-    const { audit } = options;
-    const story = (): QueueStory => new QueueStory(options.topic);
-    const teller = audit === undefined ? undefined : new AuditTeller({ ...options, logger, partition, audit, story, tenure });
+    const teller = audit && new AuditTeller({ ...parts, audit, story: () => new QueueStory(topic) });
     const compaction = new QueueCompaction({
-      ...options,
+      ...parts,
       ...(teller === undefined ? {} : { audited: (offset) => teller.toldUpTo(offset) }),
       log: { read: (...given) => log.read(...given), bounds: (id) => log.bounds(id), truncate },
-      core,
-      partition,
-      database,
-      journal: journalOf(queue),
-      checkpointer,
-      tenure,
-      logger,
       carryAtOnceMax: options.carryAtOnceMax ?? (() => CARRY_AT_ONCE_MAX),
       ...(options.compactionTiming === undefined ? {} : { timing: options.compactionTiming }),
     });
-    this.lost = new LostLetters({ ...options, core, partition, database, journal: journalOf(queue), checkpointer, logger });
     const ahead = new LettersAhead(index);
-    const execution = new LetterExecution({
-      ...options,
+    this.execution = new LetterExecution({
+      ...parts,
       ...options.execution,
       incarnation: () => core.incarnation,
-      core,
       read: (messageId) => ahead.read(messageId),
-      mayRestore: () => core.state.uncutPurges > 0 && (options.undoWindowMs?.() ?? 0) > 0,
+      mayRestore: () => core.state.uncutPurges > 0 && undoWindowMs() > 0,
       ...(metrics === undefined ? {} : { onOutcome: (...given) => metrics.merged(...given) }),
-      tenure,
     });
-    this.#tenure = tenure;
-    this.#logger = logger;
-    this.#execution = execution;
-    this.#state = state;
+    this.lost = new LostLetters(parts);
     this.#index = index;
     this.#teller = teller;
     this.#compaction = compaction;
-    this.#undo = new QueueUndo({ ...options, logger, partition, core, tenure, undoWindowMs: options.undoWindowMs ?? (() => 0) });
+    this.#undo = new QueueUndo(parts);
     this.subscribers = [
-      execution,
+      this.execution,
       ahead,
       ...(teller === undefined ? [] : [teller]),
       {
         committed: (record, position, replayed) => {
-          state.collect(record, position.offset);
+          unwritten.collect(record, position.offset);
           index.committed(record);
           checkpointer.committed(recordBytes(record), position, replayed);
           compaction.committed(record, position.offset);
@@ -224,17 +204,13 @@ class QueueMemory
       },
     ];
     // A journal of a million letters is folded, and they are never all in memory.
-    const tooMany = (): boolean => state.unwrittenBytes >= FOLD_UNWRITTEN_BYTES_MAX;
+    const tooMany = (): boolean => unwritten.unwrittenBytes >= FOLD_UNWRITTEN_BYTES_MAX;
     this.readAhead = { load: () => (tooMany() ? checkpointer.writtenNow().then(() => undefined) : undefined) };
-  }
-
-  get knowsOutstanding(): boolean {
-    return this.#execution.knowsOutstanding;
   }
 
   /** Which letters may still be executed has to be known before any is purged. */
   get purgeTrouble(): AskFailure | undefined {
-    const message = this.#isServed ? this.#execution.purgeTrouble : undefined;
+    const message = this.#isServed ? this.execution.outstanding.trouble : undefined;
     return message === undefined ? undefined : { kind: 'unavailable', message };
   }
 
@@ -251,7 +227,7 @@ class QueueMemory
     const { metrics } = this.#options;
     if (metrics === undefined) return;
     const rowOf = async (messageId: number): Promise<LetterRow | undefined> =>
-      this.#state.pending(messageId) ?? (await this.#index.rowOf(messageId));
+      this.#unwritten.pending(messageId) ?? (await this.#index.rowOf(messageId));
     metrics.activated({ state: this.core.state, rowOf });
     const again = (): void => {
       void metrics.refresh();
@@ -275,7 +251,7 @@ class QueueMemory
     this.#index.activated(ids.count('open') + ids.count('quarantined'));
     this.#teller?.activated();
     void this.lost.tell();
-    this.#execution.activated();
+    this.execution.activated();
     this.#gauged();
   }
 
@@ -283,7 +259,7 @@ class QueueMemory
     this.checkpointer.stop();
     this.#index.close();
     this.#isServed = false;
-    this.#execution.deactivated();
+    this.execution.deactivated();
     this.#options.metrics?.deactivated();
   }
 
@@ -309,9 +285,9 @@ class QueueMemory
       case 'reply':
         return this.answer(effect.askId, effect.reply);
       case 'executeLetter':
-        return this.#execution.execute(effect);
+        return this.execution.execute(effect);
       case 'withdrawLetter':
-        return this.#execution.withdraw(effect);
+        return this.execution.withdraw(effect);
       case 'carried':
         return this.#compaction.carried(effect.cut);
       case 'lettersLost': {

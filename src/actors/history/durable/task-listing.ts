@@ -49,7 +49,7 @@ async function listWithRows(
     const inMemory = new Set(found.map(({ taskId }) => taskId));
     let after: TaskPlace = { ...command.from, taskId: command.from.taskId - 1 };
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-      const rows = await table.lane.inTurn(() => readPage(pageBehind(command, after), table));
+      const rows = await table.lane.inTurn(() => readPage(command, after, table));
       if (rows === 'fenced') throw new Error('the shard has another owner now');
       for (const { row, place } of rows) {
         after = place;
@@ -68,20 +68,17 @@ async function listWithRows(
   }
 }
 
-async function readPage(page: RowPage, { timers, transferTasks }: TaskTable): Promise<readonly PlacedRow[] | 'fenced'> {
-  const { after, untilMs } = page;
-  if (untilMs === undefined) {
-    const rows = await transferTasks(after.taskId, PAGE_ROWS);
-    return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: 0, taskId: row.taskId } }));
-  }
-  const rows = await timers({ afterFireTimeMs: after.fireTimeMs, afterTaskId: after.taskId, untilMs, max: PAGE_ROWS });
-  return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: row.fireTimeMs, taskId: row.taskId } }));
-}
-
-/** `untilMs` undefined: of tasks that have no fire time. */
-type RowPage = { readonly after: TaskPlace; readonly untilMs: number | undefined };
 type PlacedRow = { readonly row: TransferTaskRow | TimerRow; readonly place: TaskPlace };
 
-function pageBehind({ category, to }: TaskRowsToList['command'], after: TaskPlace): RowPage {
-  return { after, untilMs: isScheduled(category) ? to.fireTimeMs : undefined };
+async function readPage(
+  { category, to }: TaskRowsToList['command'],
+  { fireTimeMs: afterFireTimeMs, taskId: afterTaskId }: TaskPlace,
+  { timers, transferTasks }: TaskTable,
+): Promise<readonly PlacedRow[] | 'fenced'> {
+  if (!isScheduled(category)) {
+    const rows = await transferTasks(afterTaskId, PAGE_ROWS);
+    return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: 0, taskId: row.taskId } }));
+  }
+  const rows = await timers({ afterFireTimeMs, afterTaskId, untilMs: to.fireTimeMs, max: PAGE_ROWS });
+  return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: row.fireTimeMs, taskId: row.taskId } }));
 }

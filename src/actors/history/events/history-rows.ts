@@ -3,6 +3,7 @@
  *
  *     one run, since the last checkpoint:  [1..3] [4] [5..9]  ─▶  a row 1..9, or several where they are large
  */
+import { firstPlace } from '../../../kernel/sorted-keys.ts';
 import { DatabaseError, type HistoryRow } from '../../../projections/database-port.ts';
 
 /** A row is written and read whole: larger ones are begun anew. A single event may be larger. */
@@ -87,12 +88,6 @@ function packInto(bytes: Uint8Array, start: number, events: readonly Uint8Array[
   return at;
 }
 
-function packedLength(events: readonly Uint8Array[]): number {
-  let length = 0;
-  for (const event of events) length += sizeOf(event);
-  return length;
-}
-
 function sizeOf({ length }: Uint8Array): number {
   return length + (length < 0x80 ? 1 : length < 0x4000 ? 2 : length < 0x20_0000 ? 3 : LENGTH_BYTES_MAX);
 }
@@ -132,7 +127,8 @@ export class EventSlabs {
   }
 
   add(events: readonly Uint8Array[]): PackedEvents {
-    const length = packedLength(events);
+    let length = 0;
+    for (const event of events) length += sizeOf(event);
     const slab = this.#slabFor(length);
     const start = slab.used;
     slab.used = packInto(slab.bytes, start, events);
@@ -238,12 +234,5 @@ export class KeptRows {
 
 /** The index of the first row that begins behind that event. */
 function placeBehind(ofRun: readonly KeptRow[], eventId: number): number {
-  let low = 0;
-  let high = ofRun.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (ofRun[middle]!.firstEventId <= eventId) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstPlace(ofRun.length, (at) => ofRun[at]!.firstEventId > eventId);
 }

@@ -15,6 +15,7 @@
  */
 import { assert } from '../../../kernel/assert.ts';
 import { LinkedList, type Linked } from '../../../kernel/linked-list.ts';
+import { firstPlace } from '../../../kernel/sorted-keys.ts';
 import type { HistoryRecord } from '../../../history/run/record.ts';
 import type { HistoryRange, HistoryRow } from '../../../projections/database-port.ts';
 import { LogError, type RecordPosition } from '../../../ports/log.ts';
@@ -112,12 +113,8 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     for (const { runId, events, facts } of record.runs) {
       const first = events[0];
       if (first !== undefined) {
-        this.append(
-          runId,
-          first.event.eventId,
-          events.map((each) => each.bytes),
-          offset,
-        );
+        const bytes = events.map((each) => each.bytes);
+        this.append(runId, first.event.eventId, bytes, offset);
       }
       for (const { fact } of facts) if (fact.kind === 'runForgotten') this.forget(runId);
     }
@@ -148,11 +145,9 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     const batches = this.#runs.get(runId);
     if (batches === undefined) this.#runs.set(runId, [batch]);
     else {
-      const last = batches[batches.length - 1];
-      assert(
-        last !== undefined && last.firstEventId + last.eventCount === firstEventId,
-        `run ${runId}: event ${firstEventId} leaves a gap`,
-      );
+      const last = batches.at(-1);
+      const follows = last !== undefined && last.firstEventId + last.eventCount === firstEventId;
+      assert(follows, `run ${runId}: event ${firstEventId} leaves a gap`);
       batches.push(batch);
     }
     this.#cached.push(batch);
@@ -361,14 +356,7 @@ function holdsFrom([first]: readonly EventBatch[], eventId: number): boolean {
 
 /** Index of the batch that holds the event, or of the last one when the id lies beyond the end. */
 function indexOfEvent(batches: readonly KeptBatch[], eventId: number): number {
-  let low = 0;
-  let high = batches.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (batches[middle]!.firstEventId <= eventId) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return Math.max(0, firstPlace(batches.length, (at) => batches[at]!.firstEventId > eventId) - 1);
 }
 
 function cutPage(batches: readonly EventBatch[], firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] {

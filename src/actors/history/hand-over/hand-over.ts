@@ -14,7 +14,7 @@ import type { NoteLetters } from '../../../history/commands/hand-over-commands.t
 import type { HandedOverTask, HandOverLine } from '../../../history/run/hand-over-lines.ts';
 import type { HistoryRecord } from '../../../history/run/record.ts';
 import { backOffMs } from '../../../kernel/back-off.ts';
-import type { LogFields, Logger } from '../../../observability/logger.ts';
+import type { Logger } from '../../../observability/logger.ts';
 import { refusalMessage, type AskFailure } from '../../asks/asks.ts';
 import type { RecordPosition } from '../../../ports/log.ts';
 import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
@@ -180,27 +180,24 @@ export class HandOverReports {
   }
 
   #enqueued(category: string, { task, failure }: Letter, messageId: number | undefined, latencyMs: number): void {
-    const { logger, metrics, registry } = this.#options;
-    const { namespace, taskType } = task;
-    logger.warn('Task enqueued to DLQ', { 'dlq-message-id': messageId, ...this.#fieldsOf(category, task), cause: failure.cause });
+    const { logger, metrics, registry, cluster } = this.#options;
+    const { namespace, taskType, workflowId, runId } = task;
+    logger.warn('Task enqueued to DLQ', {
+      'dlq-message-id': messageId,
+      'task-category': category,
+      'queue-task-type': taskType,
+      'xdc-source-cluster': cluster(),
+      'xdc-target-cluster': cluster(),
+      namespace,
+      workflowID: workflowId,
+      runID: runId,
+      cause: failure.cause,
+    });
     if (metrics === undefined) return;
     const state = registry.view.namespaceById(task.namespaceId)?.state ?? 'unknown';
     const tags = { task_category: category, namespace_state: state, operation: taskType, task_type: taskType, namespace };
     metrics.counter('dlq_writes', { ...tags, cause: failure.cause }).add();
     metrics.timer('task_dlq_latency', tagsOf(taskType, namespace)).record(latencyMs);
-  }
-
-  #fieldsOf(category: string, { taskType, namespace, workflowId, runId }: Letter['task']): LogFields {
-    const cluster = this.#options.cluster();
-    return {
-      'task-category': category,
-      'queue-task-type': taskType,
-      'xdc-source-cluster': cluster,
-      'xdc-target-cluster': cluster,
-      namespace,
-      workflowID: workflowId,
-      runID: runId,
-    };
   }
 }
 

@@ -77,12 +77,10 @@ export class CallbackTasks {
     switch (outcome.kind) {
       case 'delivered':
         return submit({ kind: 'callbackAnswered', taskId, outcome });
-      case 'failed':
-        return submit({
-          kind: 'callbackAnswered',
-          taskId,
-          outcome: { kind: 'failed', message: outcome.message, pauseMs: this.#pauseMs(attempt) },
-        });
+      case 'failed': {
+        const again = { kind: 'failed', message: outcome.message, pauseMs: this.#pauseMs(attempt) } as const;
+        return submit({ kind: 'callbackAnswered', taskId, outcome: again });
+      }
       case 'refused':
         return failed(taskId, all, { kind: 'permanent', error: saidError(outcome.errorType, outcome.message) });
       case 'full':

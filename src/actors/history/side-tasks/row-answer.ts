@@ -10,11 +10,10 @@ export function rowAnswer(taskId: number, outcome: RowWritten): SideAnswer {
       return { kind: 'done', command: { kind: 'finishRow', taskId } };
     case 'refused':
       return { kind: 'failed', failure: { kind: 'permanent', error: thrownError(outcome.error) } };
-    case 'notNow':
-      return {
-        kind: 'failed',
-        failure: { kind: 'notYet', why: 'away', error: saidError('Unavailable', 'rows of List cannot be written now') },
-      };
+    case 'notNow': {
+      const error = saidError('Unavailable', 'rows of List cannot be written now');
+      return { kind: 'failed', failure: { kind: 'notYet', why: 'away', error } };
+    }
     default:
       return unreachable(outcome);
   }

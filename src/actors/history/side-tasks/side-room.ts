@@ -6,7 +6,7 @@
  *     /mnt/a   orders ▤▤▤▤▤▤▤   billing ▤      destinations have their turns one after the other, and so have the namespaces of one:
  *     /mnt/b   stock ▤▤                        what hangs holds up what is for it, and as many places as it may have
  */
-import { Fifo } from '../../../kernel/fifo.ts';
+import { FairLines } from '../../../kernel/fair-lines.ts';
 
 export type SideRoomLimits = { readonly placesMax: number; readonly placesPerDestinationMax: number };
 
@@ -16,11 +16,8 @@ export type SidePlace = { readonly destination: string; readonly namespaceId: st
 /** Never rejects. Its place is free once it has ended. */
 export type SideWork = () => Promise<void>;
 
-type Destination = {
-  running: number;
-  /** The line of each namespace; the one whose turn is next comes first. A line without work is removed. */
-  readonly lines: Map<string, Fifo<SideWork>>;
-};
+/** `lines`: one for each namespace. */
+type Destination = { running: number; readonly lines: FairLines<SideWork> };
 
 export class SideRoom {
   readonly #limits: () => SideRoomLimits;
@@ -42,11 +39,9 @@ export class SideRoom {
   }
 
   enter({ destination: name, namespaceId }: SidePlace, work: SideWork): void {
-    const destination = this.#destinations.get(name) ?? { running: 0, lines: new Map<string, Fifo<SideWork>>() };
+    const destination = this.#destinations.get(name) ?? { running: 0, lines: new FairLines<SideWork>() };
     this.#destinations.set(name, destination);
-    const line = destination.lines.get(namespaceId) ?? new Fifo<SideWork>();
-    destination.lines.set(namespaceId, line);
-    line.push(work);
+    destination.lines.push(namespaceId, work);
     this.#waiting++;
     this.#fill();
   }
@@ -59,37 +54,26 @@ export class SideRoom {
       const [name, destination] = next;
       this.#destinations.delete(name);
       this.#destinations.set(name, destination);
-      void this.#run(name, destination, nextOf(destination.lines));
+      void this.#run(name, destination);
     }
   }
 
   #nextDestination(placesMax: number): [string, Destination] | undefined {
-    for (const entry of this.#destinations) if (entry[1].lines.size > 0 && entry[1].running < placesMax) return entry;
+    for (const entry of this.#destinations) if (entry[1].lines.length > 0 && entry[1].running < placesMax) return entry;
     return undefined;
   }
 
-  async #run(name: string, destination: Destination, work: SideWork): Promise<void> {
+  async #run(name: string, destination: Destination): Promise<void> {
     this.#waiting--;
     destination.running++;
     this.#running++;
     try {
-      await work();
+      await destination.lines.shift()?.();
     } finally {
       destination.running--;
       this.#running--;
-      if (destination.running === 0 && destination.lines.size === 0) this.#destinations.delete(name);
+      if (destination.running === 0 && destination.lines.length === 0) this.#destinations.delete(name);
       this.#fill();
     }
   }
-}
-
-/** Takes work of the namespace whose turn it is, which then stands behind the others. */
-function nextOf(lines: Map<string, Fifo<SideWork>>): SideWork {
-  for (const [namespaceId, line] of lines) {
-    const work = line.shift();
-    lines.delete(namespaceId);
-    if (line.length > 0) lines.set(namespaceId, line);
-    return work;
-  }
-  throw new Error('a destination that has lines has work');
 }

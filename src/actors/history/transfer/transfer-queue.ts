@@ -65,16 +65,14 @@ const PENDING = '';
 
 export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   readonly #options: TransferQueueOptions;
-  readonly #tenure: Pick<Tenure<never>, 'active' | 'after'>;
   readonly #lines: TaskLines<TransferTask>;
   readonly #retries: TaskRetries;
 
   constructor(options: TransferQueueOptions) {
     this.#options = options;
-    this.#tenure = options.tenure;
     this.#lines = new TaskLines(
       (task) => this.run(task),
-      (go) => this.#tenure.after(0, go),
+      (go) => options.tenure.after(0, go),
     );
     this.#retries = new TaskRetries(options, (task, tries) => this.#run(task, tries));
   }
@@ -123,7 +121,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   }
 
   #run(task: TransferTask, tries: Tries): void {
-    if (!this.#tenure.active) return;
+    if (!this.#options.tenure.active) return;
     const pending = this.#options.shard.pendingTask(task.taskId);
     if (pending === undefined) return this.#ended(task.taskId, tries);
     try {
@@ -151,7 +149,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** False: the task has ended, waits aside, or is the business of another owner of the shard. */
   #isStillOurs({ taskId }: TransferTask): boolean {
-    return this.#tenure.active && this.#options.shard.pendingTask(taskId) !== undefined;
+    return this.#options.tenure.active && this.#options.shard.pendingTask(taskId) !== undefined;
   }
 
   #fails(task: TransferTask, tries: Tries, failure: TaskFailure): void {
