@@ -1,6 +1,6 @@
 /** What a command takes in memory while it waits, roughly: the bytes and texts that its sender chose the length of. Cheap, never exact. */
 import type { StartBatch } from './commands/batch-commands.ts';
-import type { CloseOutcome, CompleteWorkflowTask, SignalAttributes, StartAttributes } from './commands/history-commands.ts';
+import type { CompleteWorkflowTask, SignalAttributes, StartAttributes } from './commands/history-commands.ts';
 import { attachmentBytes } from './commands/pending-update.ts';
 import type { UpdateAttributes } from './commands/update-commands.ts';
 import type { WorkflowCommand } from './commands/workflow-commands.ts';
@@ -17,11 +17,6 @@ export function completionBytes(command: CompleteWorkflowTask): number {
   }
   for (const { body } of command.messages) bytes += workflowCommandOverheadBytes + anyBytes(body);
   return bytes;
-}
-
-export function closeBytes(close: CloseOutcome): number {
-  if (close.kind === 'completed') return size(close.result);
-  return close.kind === 'failed' ? size(close.failure) : close.kind === 'canceled' ? size(close.details) : 0;
 }
 
 /** Counts what a schedule or a batch job is defined by. */

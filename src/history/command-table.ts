@@ -2,6 +2,7 @@
  * All commands of a history shard, a row for each: which run it is about, what has to be in memory, who may ask it of what, what it weighs, what
  * is answered, who decides it. A new command is a type (commands/) and a row; the compiler refuses one that says less.
  */
+import { outcomeBytes } from './run/hand-over-lines.ts';
 import { keyToKeep, archived } from './execution/archive.ts';
 import { batchStepped, describeBatch, startBatch, stopBatch } from './batch/batch-decisions.ts';
 import { callbackAnswered, runCallback } from './execution/callback-attempts.ts';
@@ -12,7 +13,6 @@ import { findChild, recordChildClosed } from './child/child-outcomes.ts';
 import {
   overheadBytes,
   anyBytes,
-  closeBytes,
   completionBytes,
   definitionBytes,
   signalBytes,
@@ -196,7 +196,7 @@ const table = {
     key: ({ parent: { namespaceId, workflowId, runId } }) => ({ namespaceId, workflowId, runId }),
     namespaceOf: ({ parent }) => parent.namespaceId,
     lacks: ({ parent }, shard) => parentLacks(shard, parent),
-    bytes: ({ close }) => closeBytes(close),
+    bytes: ({ close }) => outcomeBytes(close),
     finishesWork: true,
     tooLarge: doneBefore,
     replies: ['done'],
@@ -248,7 +248,7 @@ const table = {
   describeSchedule: { ...ofRun, bytes: little, replies: ['scheduleDescription'], decide: describeSchedule },
   recordActionClosed: {
     ...ofRun,
-    bytes: ({ close }) => closeBytes(close),
+    bytes: ({ close }) => outcomeBytes(close),
     finishesWork: true,
     replies: ['done'],
     decide: recordActionClosed,

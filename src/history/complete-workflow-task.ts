@@ -220,10 +220,9 @@ function scheduleNext(
     ...(originalScheduledTimeMs === undefined ? {} : { originalScheduledTimeMs }),
   });
   if (!inline) return undefined;
-  writeStarted(run, request.pollRequestId, request.identity);
-  assert(run.run.workflowTask !== undefined, 'started just now');
+  const started = writeStarted(run, request.pollRequestId, request.identity);
   // This worker has everything up to the task that it completes.
-  return { ...describeStarted(run.draft, run.run, run.run.workflowTask), historyFirstEventId: run.run.previousStartedEventId + 1 };
+  return { ...started, historyFirstEventId: run.run.previousStartedEventId + 1 };
 }
 
 /** Updates that came meanwhile go to the worker at once, with a task that leaves no trace if they are refused. */

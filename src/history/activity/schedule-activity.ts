@@ -1,4 +1,5 @@
 /** SCHEDULE_ACTIVITY_TASK: checks, then timeouts and retry policy as they will really be. */
+import type { ActivityTimeouts } from '../commands/workflow-commands.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { offerActivity } from '../steps/activity-task.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
@@ -76,7 +77,7 @@ function problemOf(completion: Completion, a: Attributes): string | undefined {
 }
 
 /** Why an activity cannot have these. */
-export function timeoutProblem(a: Timeouts, activityId: string, activityType: string): string | undefined {
+export function timeoutProblem(a: ActivityTimeouts, activityId: string, activityType: string): string | undefined {
   if (a.scheduleToCloseTimeoutMs < 0) return 'invalid ScheduleToCloseTimeout: negative duration';
   if (a.scheduleToStartTimeoutMs < 0) return 'invalid ScheduleToStartTimeout: negative duration';
   if (a.startToCloseTimeoutMs < 0) return 'invalid StartToCloseTimeout: negative duration';
@@ -88,18 +89,11 @@ export function timeoutProblem(a: Timeouts, activityId: string, activityType: st
   return undefined;
 }
 
-type Timeouts = {
-  readonly scheduleToCloseTimeoutMs: number;
-  readonly scheduleToStartTimeoutMs: number;
-  readonly startToCloseTimeoutMs: number;
-  readonly heartbeatTimeoutMs: number;
-};
-
 /**
  * Schedule-to-close given: it bounds the others and stands in for those not given. Else it, and schedule-to-start, are the run's
  * timeout. 0 = unlimited, for the run's timeout as well. Nothing outlasts the run; a heartbeat timeout not the attempt.
  */
-export function normalisedTimeouts(a: Timeouts, runTimeoutMs: number): Timeouts {
+export function normalisedTimeouts(a: ActivityTimeouts, runTimeoutMs: number): ActivityTimeouts {
   let scheduleToClose = a.scheduleToCloseTimeoutMs;
   let scheduleToStart = a.scheduleToStartTimeoutMs;
   let startToClose = a.startToCloseTimeoutMs;

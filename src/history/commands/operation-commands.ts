@@ -1,4 +1,5 @@
 /** What operators ask of a workflow and its activities. Asked once more with the same `requestId`, unless it is '', nothing happens. */
+import type { ActivityTimeouts } from './workflow-commands.ts';
 import type { ActivityOptionField } from '../../kernel/activity-option-fields.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
@@ -9,8 +10,10 @@ export type ActivityTarget = { readonly activityId: string | undefined; readonly
 
 type OnActivities = { readonly key: RunKey; readonly target: ActivityTarget; readonly requestId: string };
 
+export type AskedByOperator = { readonly identity: string; readonly reason: string; readonly requestId: string };
+
 /** Reply: Done, also when the same request has paused it; rejected: failed-precondition when another has. */
-export type PauseActivity = OnActivities & { readonly kind: 'pauseActivity'; readonly identity: string; readonly reason: string };
+export type PauseActivity = OnActivities & AskedByOperator & { readonly kind: 'pauseActivity' };
 
 /** Reply: Done, also for those that are not paused. */
 export type UnpauseActivity = OnActivities & {
@@ -39,13 +42,9 @@ export type UpdateActivityOptions = OnActivities & {
 };
 
 /** Options of which only those that `fields` names count. */
-export type ActivityOptionsChange = {
+export type ActivityOptionsChange = ActivityTimeouts & {
   readonly fields: readonly ActivityOptionField[];
   readonly taskQueue: string;
-  readonly scheduleToCloseTimeoutMs: number;
-  readonly scheduleToStartTimeoutMs: number;
-  readonly startToCloseTimeoutMs: number;
-  readonly heartbeatTimeoutMs: number;
   readonly retryPolicy: RetryPolicy | undefined;
   readonly priority: Uint8Array | undefined;
 };
@@ -54,13 +53,8 @@ export type ActivityOperationRequest = PauseActivity | UnpauseActivity | ResetAc
 
 // ── Pause ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-type PauseRequest = {
-  /** `runId` '' = the current run. */
-  readonly key: RunKey;
-  readonly identity: string;
-  readonly reason: string;
-  readonly requestId: string;
-};
+/** `key`: its run id '' = the current run. */
+type PauseRequest = AskedByOperator & { readonly key: RunKey };
 
 /** Reply: Done, also when the same request has paused it; rejected: failed-precondition when another has. */
 export type PauseWorkflow = { readonly kind: 'pauseWorkflow' } & PauseRequest;

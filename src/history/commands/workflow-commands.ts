@@ -15,6 +15,14 @@ type CommandOf<Type extends string, Attributes> = {
   readonly eventGroupMarkers?: readonly Uint8Array[];
 };
 
+/** 0 = not set. */
+export type ActivityTimeouts = {
+  readonly scheduleToCloseTimeoutMs: number;
+  readonly scheduleToStartTimeoutMs: number;
+  readonly startToCloseTimeoutMs: number;
+  readonly heartbeatTimeoutMs: number;
+};
+
 /** What a command says of the run that it begins. */
 type NextRun = {
   readonly workflowType: string;
@@ -41,16 +49,12 @@ type External = {
 export type WorkflowCommand =
   | CommandOf<
       'scheduleActivityTask',
-      {
+      ActivityTimeouts & {
         readonly activityId: string;
         readonly activityType: string;
         readonly taskQueue: TaskQueue | undefined;
         readonly header: Uint8Array | undefined;
         readonly input: Uint8Array | undefined;
-        readonly scheduleToCloseTimeoutMs: number;
-        readonly scheduleToStartTimeoutMs: number;
-        readonly startToCloseTimeoutMs: number;
-        readonly heartbeatTimeoutMs: number;
         readonly retryPolicy: RetryPolicy | undefined;
         readonly requestEagerExecution: boolean;
         readonly useWorkflowBuildId: boolean;

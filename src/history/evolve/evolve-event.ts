@@ -11,7 +11,7 @@ import { withAttached } from '../run/callback.ts';
 import type { EventOf, HistoryEvent } from '../run/events.ts';
 import { mergeFields } from '../run/fields.ts';
 import type { HistoryWire } from '../run/history-replies.ts';
-import { scheduledWorkflowTask } from '../run/scheduled-task.ts';
+import { scheduledWorkflowTask, startedWorkflowTask } from '../run/scheduled-task.ts';
 import type { ExternalRequest, Run } from '../run/state.ts';
 import { attachOptions, attachToUpdate } from '../run/update-callbacks.ts';
 import { beginActivity, changeActivity, removeActivity } from './evolve-activity.ts';
@@ -39,22 +39,10 @@ export function evolveEvent(run: Run, event: HistoryEvent, wire: HistoryWire): v
       });
       return;
     }
-    case 'workflowTaskStarted': {
-      const { requestId, identity, historySizeBytes, suggestContinueAsNewReasons } = event.attributes;
+    case 'workflowTaskStarted':
       if (run.workflowTask === undefined) return;
-      run.workflowTask = {
-        ...run.workflowTask,
-        startedEventId: event.eventId,
-        startedTimeMs: event.eventTimeMs,
-        requestId,
-        identity,
-        historySizeBytes,
-        suggestContinueAsNewReasons,
-        dispatchTaskId: 0,
-        timeoutTaskId: 0,
-      };
+      run.workflowTask = startedWorkflowTask(run.workflowTask, event.eventId, event.eventTimeMs, event.attributes);
       return;
-    }
     case 'workflowTaskCompleted':
       run.previousStartedEventId = event.attributes.startedEventId;
       run.workflowTask = undefined;

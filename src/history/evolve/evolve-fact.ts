@@ -8,7 +8,7 @@ import { mergeFields } from '../run/fields.ts';
 import type { HistoryWire } from '../run/history-replies.ts';
 import { changedProgress } from '../run/progress-change.ts';
 import type { Fact, FactOf } from '../run/record.ts';
-import { scheduledWorkflowTask } from '../run/scheduled-task.ts';
+import { scheduledWorkflowTask, startedWorkflowTask } from '../run/scheduled-task.ts';
 import type { Schedule } from '../run/schedule-state.ts';
 import type { Run } from '../run/state.ts';
 import { noteRejection } from '../run/update-callbacks.ts';
@@ -56,17 +56,7 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       return;
     case 'workflowTaskStarted':
       assert(run.workflowTask !== undefined, 'only a scheduled task can start');
-      run.workflowTask = {
-        ...run.workflowTask,
-        startedEventId: run.workflowTask.scheduledEventId + 1,
-        startedTimeMs: nowMs,
-        requestId: fact.requestId,
-        identity: fact.identity,
-        historySizeBytes: fact.historySizeBytes,
-        suggestContinueAsNewReasons: fact.suggestContinueAsNewReasons,
-        dispatchTaskId: 0,
-        timeoutTaskId: 0,
-      };
+      run.workflowTask = startedWorkflowTask(run.workflowTask, run.workflowTask.scheduledEventId + 1, nowMs, fact);
       return;
     case 'workflowTaskFailed':
       endFailedWorkflowTask(run, true);

@@ -8,6 +8,7 @@
  * no run. What it changes of a run whose row cannot be read waits (shard/runs-behind.ts). A run that it forgets goes last, when the
  * record's own messages of that run have joined those that wait.
  */
+import type { Pending } from '../run/pending.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { tried } from '../run/callback.ts';
 import { evolveEvent } from './evolve-event.ts';
@@ -185,21 +186,12 @@ export function rememberTask(run: Run, task: Task): void {
       if (timer?.startedEventId === task.startedEventId) run.timers.set(task.timerId, { ...timer, taskId: task.taskId });
       return;
     }
-    case 'startChild': {
-      const child = run.children.get(task.initiatedEventId);
-      if (child !== undefined) run.children.set(task.initiatedEventId, { ...child, taskId: task.taskId });
-      return;
-    }
-    case 'signalExternal': {
-      const request = run.externalSignals.get(task.initiatedEventId);
-      if (request !== undefined) run.externalSignals.set(task.initiatedEventId, { ...request, taskId: task.taskId });
-      return;
-    }
-    case 'cancelExternal': {
-      const request = run.externalCancels.get(task.initiatedEventId);
-      if (request !== undefined) run.externalCancels.set(task.initiatedEventId, { ...request, taskId: task.taskId });
-      return;
-    }
+    case 'startChild':
+      return rememberIn(run.children, task);
+    case 'signalExternal':
+      return rememberIn(run.externalSignals, task);
+    case 'cancelExternal':
+      return rememberIn(run.externalCancels, task);
     case 'runTimeout':
     case 'executionTimeout':
       run.timeoutTaskId = task.taskId;
@@ -236,4 +228,12 @@ export function rememberTask(run: Run, task: Task): void {
     default:
       return unreachable(task);
   }
+}
+
+function rememberIn<Value extends { readonly taskId: number }>(
+  pending: Pending<number, Value>,
+  { initiatedEventId, taskId }: { readonly initiatedEventId: number; readonly taskId: number },
+): void {
+  const value = pending.get(initiatedEventId);
+  if (value !== undefined) pending.set(initiatedEventId, { ...value, taskId });
 }

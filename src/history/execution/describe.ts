@@ -24,9 +24,6 @@ export function describeWorkflow(draft: Draft, command: DescribeWorkflow): Histo
 function describe({ shard, volatile }: Draft, run: RunView): Description {
   const { start } = run;
   const workflowTask = workflowTaskOf(volatile, run);
-  const requestIds = new Map<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>();
-  for (const { requestId, eventId, eventType } of run.requestIds)
-    requestIds.set(requestId, { eventId, eventType, buffered: eventId === 0 });
   return {
     kind: 'description',
     key: run.key,
@@ -76,7 +73,9 @@ function describe({ shard, volatile }: Draft, run: RunView): Description {
       updateId: update?.updateId ?? '',
     })),
     aside: shard.aside.get(run.key.runId),
-    requestIds,
+    requestIds: new Map(
+      run.requestIds.map(({ requestId, eventId, eventType }) => [requestId, { eventId, eventType, buffered: eventId === 0 }]),
+    ),
   };
 }
 
@@ -162,13 +161,9 @@ function pendingOf(run: RunView, task: WorkflowTask | undefined): Omit<MutableSt
     stickyScheduleToStartTimeoutMs: run.sticky?.scheduleToStartTimeoutMs ?? 0,
     activities: Array.from(
       run.activities.values(),
-      ({ scheduledEventId, firstScheduledTimeMs, stamp, requestId, cancelRequestedEventId }) => ({
-        scheduledEventId,
-        firstScheduledTimeMs,
-        stamp,
-        requestId,
-        cancelRequestedEventId,
-      }),
+      ({ scheduledEventId, firstScheduledTimeMs, stamp, requestId, cancelRequestedEventId }) => {
+        return { scheduledEventId, firstScheduledTimeMs, stamp, requestId, cancelRequestedEventId };
+      },
     ),
     timers: Array.from(run.timers.values(), ({ timerId, startedEventId, fireTimeMs }) => ({ timerId, startedEventId, fireTimeMs })),
     childStartedEventIds: Array.from(run.children.values(), ({ startedEventId }) => startedEventId),
@@ -181,12 +176,9 @@ function pendingOf(run: RunView, task: WorkflowTask | undefined): Omit<MutableSt
 export function getHistoryPosition(draft: Draft, command: GetHistoryPosition): HistoryReply | undefined {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
-  const waiter: HistoryWaiter = {
-    askId: draft.askId,
-    waitBeyondEventId: command.waitBeyondEventId,
-    waitForClose: command.waitForClose,
-  };
-  const waits = waiter.waitForClose || waiter.waitBeyondEventId >= 0;
+  const { waitBeyondEventId, waitForClose } = command;
+  const waiter: HistoryWaiter = { askId: draft.askId, waitBeyondEventId, waitForClose };
+  const waits = waitForClose || waitBeyondEventId >= 0;
   if (!waits || isOver(run, waiter)) return positionOf(draft, run);
   draft.stage({ kind: 'historyAwaited', runId: run.key.runId, waiter });
   return undefined;

@@ -8,7 +8,7 @@ import type { TimedQuery } from '../commands/history-commands.ts';
 import type { QueryResult, DirectQuery, FinishQueryDispatch } from '../commands/query-commands.ts';
 import type { Draft } from '../draft/draft.ts';
 import type { HistoryLimits } from '../run/history-limits.ts';
-import { findRun, reject, workflowNotFound } from '../run/reject.ts';
+import { findRun, reject, workflowNotFound, isDeleted } from '../run/reject.ts';
 import type { HistoryReply } from '../run/history-replies.ts';
 import { isRunning, type RunView } from '../run/state.ts';
 import type { BufferedQuery } from '../run/volatile.ts';
@@ -37,12 +37,8 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   if (run.workflowTaskAttempt >= failingAttempts) {
     return reject({ reason: 'workflow-not-ready', message: 'Unable to query workflow due to Workflow Task in failed state.' });
   }
-  const query: BufferedQuery = {
-    askId: draft.askId,
-    queryId: command.queryId,
-    query: command.query,
-    deadlineMs: command.deadlineMs,
-  };
+  const { queryId, deadlineMs } = command;
+  const query: BufferedQuery = { askId: draft.askId, queryId, query: command.query, deadlineMs };
   if (hasCompleted && (!isRunning(run) || run.workflowTask === undefined)) {
     draft.effects.push(directQuery(run, query));
     return undefined;
@@ -50,7 +46,7 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   const { runId } = run.key;
   const waiting = draft.waitingQueries(runId);
   // One that is asked again joins the first: the answer that comes is for both.
-  if (!waiting.some(({ queryId }) => queryId === query.queryId) && !hasRoom(draft.limits, waiting, query)) {
+  if (!waiting.some((other) => other.queryId === queryId) && !hasRoom(draft.limits, waiting, query)) {
     const message =
       'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough';
     return reject({ reason: 'busy-workflow', message });
@@ -127,16 +123,13 @@ export function releaseQueries(draft: Draft, run: RunView, forgotten = false): v
 
 export function directQuery(run: RunView, query: BufferedQuery): DirectQuery {
   return {
+    ...query,
     kind: 'directQuery',
-    askId: query.askId,
-    queryId: query.queryId,
     key: run.key,
     workflowType: run.start.workflowType,
     taskQueue: currentTaskQueue(run),
     normalTaskQueue: run.start.taskQueue,
     scheduleToStartTimeoutMs: run.sticky?.scheduleToStartTimeoutMs ?? 0,
-    query: query.query,
-    deadlineMs: query.deadlineMs,
     previousStartedEventId: run.previousStartedEventId,
     lastEventId: run.nextEventId - 1,
   };
@@ -148,7 +141,7 @@ export function finishQueryDispatch(draft: Draft, { query, outcome, remainingMs 
   const triesNext = query.taskQueue.kind === taskQueueKind.sticky && remainingMs > 0;
   switch (outcome.kind) {
     case 'answered':
-      if (!outcome.result.answered && isDeleted(draft, query)) return answerDirect(draft, query, workflowNotFound(query.key));
+      if (!outcome.result.answered && isDeleted(draft.shard, query.key)) return answerDirect(draft, query, workflowNotFound(query.key));
       return answerDirect(draft, query, queryReply(outcome.result, draft.limits.blobBytesMax));
     case 'noPoller':
       if (triesNext) return tryNormalQueue(draft, query);
@@ -162,11 +155,6 @@ export function finishQueryDispatch(draft: Draft, { query, outcome, remainingMs 
     default:
       return unreachable(outcome);
   }
-}
-
-/** A deleted run has no history for a worker to answer by. */
-function isDeleted({ shard }: Draft, { key }: DirectQuery): boolean {
-  return findRun(shard, key) === undefined && !shard.isBehind(key.runId);
 }
 
 /** Any worker, with the whole history. The next workflow task goes there as well. */

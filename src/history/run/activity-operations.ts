@@ -1,4 +1,6 @@
 /** What operators leave in a pending activity. */
+import type { ActivityTimeouts } from '../commands/workflow-commands.ts';
+import type { AskedByOperator } from '../commands/operation-commands.ts';
 import type { AnsweredRequests } from './answered-requests.ts';
 import type { RetryPolicy, TaskQueue } from '../generated/public-api.ts';
 
@@ -17,12 +19,7 @@ export type ActivityOperations = {
   readonly answered: AnsweredRequests | undefined;
 };
 
-export type ActivityPause = {
-  readonly pauseTimeMs: number;
-  readonly identity: string;
-  readonly reason: string;
-  readonly requestId: string;
-};
+export type ActivityPause = AskedByOperator & { readonly pauseTimeMs: number };
 
 /** All that an operator can change, as it is stored. */
 export type ActivityOptions = Omit<ShownOptions, 'retryPolicy'> & {
@@ -32,12 +29,8 @@ export type ActivityOptions = Omit<ShownOptions, 'retryPolicy'> & {
   readonly errorTypes: { readonly types: readonly string[] } | undefined;
 };
 
-export type ShownOptions = {
+export type ShownOptions = ActivityTimeouts & {
   readonly taskQueue: TaskQueue;
-  readonly scheduleToCloseTimeoutMs: number;
-  readonly scheduleToStartTimeoutMs: number;
-  readonly startToCloseTimeoutMs: number;
-  readonly heartbeatTimeoutMs: number;
   readonly retryPolicy: RetryPolicy;
   readonly priority: Uint8Array | undefined;
 };

@@ -49,7 +49,7 @@ export function bytesOf({ task, failure }: HandedOverTask): number {
   return TASK_BYTES + outcome + failureBytes(failure);
 }
 
-function outcomeBytes(outcome: CloseOutcome): number {
+export function outcomeBytes(outcome: CloseOutcome): number {
   switch (outcome.kind) {
     case 'completed':
       return outcome.result?.length ?? 0;

@@ -22,6 +22,7 @@ import type { SearchAttributeWire } from '../../kernel/search-attributes.ts';
 export type Rejection =
   /** NOT_FOUND + NotFoundFailure */
   | { readonly reason: 'workflow-not-found' | 'workflow-closed' | 'task-not-found' | 'activity-not-found'; readonly message: string }
+  | { readonly reason: 'schedule-not-found' | 'update-not-found'; readonly message: string }
   /** ALREADY_EXISTS + WorkflowExecutionAlreadyStartedFailure */
   | {
       readonly reason: 'already-started';
@@ -38,10 +39,6 @@ export type Rejection =
   | { readonly reason: 'no-room'; readonly message: string }
   /** RESOURCE_EXHAUSTED, cause CONCURRENT_LIMIT */
   | { readonly reason: 'too-many-updates'; readonly message: string }
-  /** NOT_FOUND + NotFoundFailure */
-  | { readonly reason: 'schedule-not-found'; readonly message: string }
-  /** NOT_FOUND + NotFoundFailure */
-  | { readonly reason: 'update-not-found'; readonly message: string }
   /** RESOURCE_EXHAUSTED, cause BUSY_WORKFLOW */
   | { readonly reason: 'busy-workflow'; readonly message: string }
   /** INVALID_ARGUMENT + QueryFailedFailure */

@@ -2,6 +2,8 @@
  * What one accepted command wrote. Events are history, encoded once; facts are what history does not show; tasks are explicit, with
  * their ids, and never derived again. `evolve` of records in log order is the whole truth about a shard.
  */
+import type { AnsweredRequest } from './answered-requests.ts';
+import type { AskedByOperator } from '../commands/operation-commands.ts';
 import type { ActivityOptions } from './activity-operations.ts';
 import type { CallbackAttempted } from './callback.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
@@ -15,7 +17,7 @@ import type { TaskQueue } from '../generated/public-api.ts';
 import type { BatchProgress } from '../../batches/batch.ts';
 import type { ProgressChange } from './progress-change.ts';
 import type { Schedule, ScheduledBy } from './schedule-state.ts';
-import type { BaseRun } from './state.ts';
+import type { BaseRun, WorkflowTask, StartOfTask, Activity } from './state.ts';
 import type { Task } from './tasks.ts';
 import { pascalCase } from '../../kernel/pascal-case.ts';
 
@@ -73,23 +75,14 @@ export type Fact =
   /** Who asked for this run, and how long it is kept once closed. Follows its Started event. */
   | { readonly kind: 'startRequest'; readonly requestId: string; readonly retentionMs: number }
   /** A transient attempt was scheduled: nothing of it is in history. */
-  | {
-      readonly kind: 'workflowTaskScheduled';
-      readonly scheduledEventId: number;
-      readonly attempt: number;
-      readonly taskQueue: TaskQueue;
-      readonly startToCloseTimeoutMs: number;
-    }
+  | ({ readonly kind: 'workflowTaskScheduled' } & Pick<
+      WorkflowTask,
+      'scheduledEventId' | 'attempt' | 'taskQueue' | 'startToCloseTimeoutMs'
+    >)
   /** The scheduled task continues a chain of heartbeats that began then. */
   | { readonly kind: 'workflowTaskHeartbeat'; readonly originalScheduledTimeMs: number }
   /** A transient attempt was started. */
-  | {
-      readonly kind: 'workflowTaskStarted';
-      readonly requestId: string;
-      readonly identity: string;
-      readonly historySizeBytes: number;
-      readonly suggestContinueAsNewReasons: readonly number[];
-    }
+  | ({ readonly kind: 'workflowTaskStarted' } & StartOfTask)
   /** A transient attempt failed or timed out. */
   | { readonly kind: 'workflowTaskFailed'; readonly unhandledCommand: boolean }
   /** The scheduled task moved to another queue, under a new stamp. */
@@ -104,13 +97,7 @@ export type Fact =
   | { readonly kind: 'bufferFlushed' }
   /** A cancelled timer had fired, but its event was still buffered. */
   | { readonly kind: 'timerFiredUnbuffered'; readonly timerId: string }
-  | {
-      readonly kind: 'activityStarted';
-      readonly scheduledEventId: number;
-      readonly requestId: string;
-      readonly identity: string;
-      readonly workerVersion: Uint8Array | undefined;
-    }
+  | ({ readonly kind: 'activityStarted' } & Pick<Activity, 'scheduledEventId' | 'requestId' | 'identity' | 'workerVersion'>)
   | { readonly kind: 'activityStartWithdrawn'; readonly scheduledEventId: number }
   | { readonly kind: 'activityHeartbeat'; readonly scheduledEventId: number; readonly details: Uint8Array | undefined }
   /** An attempt ended and another follows after `intervalMs`. */
@@ -122,13 +109,7 @@ export type Fact =
     }
   | { readonly kind: 'activityBackoffEnded'; readonly scheduledEventId: number }
   /** An operator has paused them, all at once. */
-  | {
-      readonly kind: 'activitiesPaused';
-      readonly scheduledEventIds: readonly number[];
-      readonly identity: string;
-      readonly reason: string;
-      readonly requestId: string;
-    }
+  | ({ readonly kind: 'activitiesPaused'; readonly scheduledEventIds: readonly number[] } & AskedByOperator)
   /** The workflow of these activities is paused: they wait for its unpause. */
   | { readonly kind: 'activitiesWithheld'; readonly scheduledEventIds: readonly number[] }
   /** `TemporalPauseInfo` from here on; none: it is gone. */
@@ -149,12 +130,7 @@ export type Fact =
   /** undefined: they are those of the Scheduled event again. */
   | { readonly kind: 'activityOptionsUpdated'; readonly scheduledEventId: number; readonly options: ActivityOptions | undefined }
   /** An operator's: of these activities, or, without any, of the workflow. `operation`: answered-requests.ts. */
-  | {
-      readonly kind: 'requestAnswered';
-      readonly scheduledEventIds: readonly number[];
-      readonly operation: number;
-      readonly requestId: string;
-    }
+  | ({ readonly kind: 'requestAnswered'; readonly scheduledEventIds: readonly number[] } & AnsweredRequest)
   /** The activity's next attempt goes out then, or, if that is past, at once. */
   | { readonly kind: 'activityRescheduled'; readonly scheduledEventId: number; readonly scheduledTimeMs: number }
   | CallbackAttempted

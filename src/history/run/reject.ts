@@ -51,6 +51,10 @@ export function findAnyRun(shard: ShardView, key: RunKey): RunView | undefined {
   return run;
 }
 
+export function isDeleted(shard: ShardView, key: RunKey): boolean {
+  return findRun(shard, key) === undefined && !shard.isBehind(key.runId);
+}
+
 /** The run if it can still change. */
 export function findRunning(shard: ShardView, key: RunKey): RunView | Rejected {
   const run = findRun(shard, key);

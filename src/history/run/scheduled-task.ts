@@ -1,4 +1,4 @@
-import type { WorkflowTask } from './state.ts';
+import type { WorkflowTask, StartOfTask } from './state.ts';
 
 type Scheduled = Pick<
   WorkflowTask,
@@ -7,16 +7,9 @@ type Scheduled = Pick<
 
 /** A workflow task, of whichever kind, as long as no worker has started it. */
 export function scheduledWorkflowTask(scheduled: Scheduled): WorkflowTask {
-  const { kind, scheduledEventId, stamp, attempt, scheduledTimeMs, taskQueue, startToCloseTimeoutMs } = scheduled;
   return {
-    kind,
-    scheduledEventId,
-    stamp,
-    attempt,
-    scheduledTimeMs,
-    originalScheduledTimeMs: scheduledTimeMs,
-    taskQueue,
-    startToCloseTimeoutMs,
+    ...scheduled,
+    originalScheduledTimeMs: scheduled.scheduledTimeMs,
     startedEventId: 0,
     startedTimeMs: 0,
     requestId: '',
@@ -26,4 +19,11 @@ export function scheduledWorkflowTask(scheduled: Scheduled): WorkflowTask {
     dispatchTaskId: 0,
     timeoutTaskId: 0,
   };
+}
+
+/** The same, once a worker has it. */
+export function startedWorkflowTask(task: WorkflowTask, startedEventId: number, startedTimeMs: number, start: StartOfTask): WorkflowTask {
+  const { requestId, identity, historySizeBytes, suggestContinueAsNewReasons } = start;
+  const said = { requestId, identity, historySizeBytes, suggestContinueAsNewReasons };
+  return { ...task, startedEventId, startedTimeMs, ...said, dispatchTaskId: 0, timeoutTaskId: 0 };
 }

@@ -4,6 +4,7 @@
  * Runs, sets and queues are changed in place; everything inside them (an activity, a workflow task) is replaced, never changed, so
  * that a draft can share it (see pending.ts).
  */
+import type { AskedByOperator } from '../commands/operation-commands.ts';
 import type { AnsweredRequests } from './answered-requests.ts';
 import { type Callback, noCallbacks } from './callback.ts';
 import type { HandOverLines } from './hand-over-lines.ts';
@@ -140,6 +141,9 @@ export type WorkflowTask = {
   readonly dispatchTaskId: number;
   readonly timeoutTaskId: number;
 };
+
+/** What the start of a workflow task says of it. */
+export type StartOfTask = Pick<WorkflowTask, 'identity' | 'requestId' | 'historySizeBytes' | 'suggestContinueAsNewReasons'>;
 
 export type Activity = {
   readonly scheduledEventId: number;
@@ -413,9 +417,4 @@ export function isRunning(run: Pick<RunView, 'status'>): boolean {
 }
 
 /** A workflow that stands still until an operator lets it go on. It is open; that it runs says the status that is kept, that it is paused the one that is shown. */
-export type WorkflowPause = {
-  readonly timeMs: number;
-  readonly identity: string;
-  readonly reason: string;
-  readonly requestId: string;
-};
+export type WorkflowPause = AskedByOperator & { readonly timeMs: number };

@@ -11,22 +11,15 @@
  * A decision only reads it. What the decision would change is staged with its draft and applied once its record is accepted (or at once,
  * when there is none): a command that throws, or whose record is refused, changes nothing for the asks that wait.
  */
+import type { DirectQuery } from '../commands/query-commands.ts';
+import type { GetHistoryPosition } from '../commands/history-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { RunView, WorkflowTask } from './state.ts';
 import { type PendingUpdate, pendingUpdateBytes, type UpdateWait } from '../commands/pending-update.ts';
 
-export type HistoryWaiter = {
-  readonly askId: number;
-  readonly waitBeyondEventId: number;
-  readonly waitForClose: boolean;
-};
+export type HistoryWaiter = Pick<GetHistoryPosition, 'waitBeyondEventId' | 'waitForClose'> & { readonly askId: number };
 
-export type BufferedQuery = {
-  readonly askId: number;
-  readonly queryId: string;
-  readonly query: Uint8Array;
-  readonly deadlineMs: number;
-};
+export type BufferedQuery = Pick<DirectQuery, 'askId' | 'queryId' | 'query' | 'deadlineMs'>;
 
 export type LetterWait = { readonly askId: number };
 

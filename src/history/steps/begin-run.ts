@@ -1,5 +1,4 @@
 /** How a run begins, whoever begins it: its Started event, its timeouts, and its first workflow task, now or after a backoff. */
-import { assert } from '../../kernel/assert.ts';
 import type { EventMeta, Draft, RunDraft } from '../draft/draft.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import { withoutEmptyFields } from '../run/fields.ts';
@@ -8,7 +7,7 @@ import type { WorkflowExecution } from '../generated/public-api.ts';
 import type { HistoryLimits } from '../run/history-limits.ts';
 import type { StartedWorkflowTask } from '../run/history-replies.ts';
 import type { ScheduledBy } from '../run/schedule-state.ts';
-import { describeStarted, scheduleWorkflowTask, writeStarted } from './workflow-task.ts';
+import { scheduleWorkflowTask, writeStarted } from './workflow-task.ts';
 
 /** What differs from run to run of a chain. */
 export type OwnOfRun = Omit<StartAttributes, 'startDelayMs' | 'userMetadata' | 'links' | 'executionTimeoutMs' | 'identity'> & {
@@ -115,9 +114,7 @@ export function beginFirstWorkflowTask(run: RunDraft): void {
 /** Starts the task in the record of the run, for whoever began it: no queue sees it. The run does not wait for a backoff. */
 export function startFirstWorkflowTask(run: RunDraft, requestId: string, identity: string): StartedWorkflowTask {
   scheduleWorkflowTask(run, { dispatch: false });
-  writeStarted(run, requestId, identity);
-  assert(run.run.workflowTask !== undefined, 'started just now');
-  return describeStarted(run.draft, run.run, run.run.workflowTask);
+  return writeStarted(run, requestId, identity);
 }
 
 /** A run never outlasts its execution. 0 = no limit. */

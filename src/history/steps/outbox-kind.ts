@@ -44,15 +44,6 @@ export function requestId(run: Sender, initiatedEventId: number): string {
 }
 
 export function linkTo(run: Sender, initiatedEventId: number): ParentLink {
-  const { namespaceId, workflowId, runId } = run.key;
-  const { root } = run.start;
-  return {
-    namespaceId,
-    namespace: run.namespace,
-    workflowId,
-    runId,
-    initiatedEventId,
-    rootWorkflowId: root.workflowId,
-    rootRunId: root.runId,
-  };
+  const { key, namespace, start } = run;
+  return { ...key, namespace, initiatedEventId, rootWorkflowId: start.root.workflowId, rootRunId: start.root.runId };
 }

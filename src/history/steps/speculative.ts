@@ -13,7 +13,7 @@ import type { Draft, RunDraft } from '../draft/draft.ts';
 import { dispatchPriority } from '../commands/priority.ts';
 import { taskQueueKind } from '../generated/enums.ts';
 import { isRunning, type RunView, type WorkflowTask } from '../run/state.ts';
-import { scheduledWorkflowTask } from '../run/scheduled-task.ts';
+import { scheduledWorkflowTask, startedWorkflowTask } from '../run/scheduled-task.ts';
 import {
   armWorkflowTaskTimeout,
   currentTaskQueue,
@@ -83,15 +83,9 @@ export function startSpeculative(
   scheduled: WorkflowTask,
   by: { readonly requestId: string; readonly identity: string },
 ): WorkflowTask {
-  const started: WorkflowTask = {
-    ...scheduled,
-    startedEventId: scheduled.scheduledEventId + 1,
-    startedTimeMs: draft.nowMs,
-    requestId: by.requestId,
-    identity: by.identity,
-    historySizeBytes: run.historySizeBytes,
-    suggestContinueAsNewReasons: reasonsToContinueAsNew(draft, run),
-  };
+  const { historySizeBytes } = run;
+  const start = { ...by, historySizeBytes, suggestContinueAsNewReasons: reasonsToContinueAsNew(draft, run) };
+  const started = startedWorkflowTask(scheduled, scheduled.scheduledEventId + 1, draft.nowMs, start);
   draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: started });
   const { scheduledEventId, startedTimeMs, startToCloseTimeoutMs } = started;
   draft.effects.push({ kind: 'speculativeStarted', key: run.key, scheduledEventId, startedTimeMs, startToCloseTimeoutMs });

@@ -20,7 +20,7 @@ import type { TaskQueue } from '../generated/public-api.ts';
 import { type Draft, makeEvent, type RunDraft } from '../draft/draft.ts';
 import type { HistoryLimits } from '../run/history-limits.ts';
 import type { StartedWorkflowTask } from '../run/history-replies.ts';
-import { isRunning, type RunView, type WorkflowTask } from '../run/state.ts';
+import { isRunning, type RunView, type WorkflowTask, type StartOfTask } from '../run/state.ts';
 import { suggestContinueAsNewReason, taskQueueKind } from '../generated/enums.ts';
 import { refuseQueries } from './refuse-queries.ts';
 import { takeUpdates } from './updates.ts';
@@ -143,8 +143,8 @@ export function finishWorkflowTaskTasks(run: RunDraft): void {
   run.finishTask(workflowTask.timeoutTaskId);
 }
 
-/** Records the start of the scheduled task, whatever its kind. */
-export function writeStarted(run: RunDraft, requestId: string, identity: string): void {
+/** Records the start of the scheduled task, whatever its kind. Answers what its worker is given. */
+export function writeStarted(run: RunDraft, requestId: string, identity: string): StartedWorkflowTask {
   let workflowTask = run.run.workflowTask;
   assert(workflowTask !== undefined && workflowTask.startedEventId === 0, 'only a scheduled task starts');
   finishWorkflowTaskTasks(run);
@@ -166,6 +166,8 @@ export function writeStarted(run: RunDraft, requestId: string, identity: string)
     run.addFact({ kind: 'workflowTaskStarted', requestId, identity, historySizeBytes, suggestContinueAsNewReasons });
   }
   armWorkflowTaskTimeout(run, workflowTask.startToCloseTimeoutMs, 'startToClose');
+  assert(run.run.workflowTask !== undefined, 'started just now');
+  return describeStarted(run.draft, run.run, run.run.workflowTask);
 }
 
 const noReasons: readonly number[] = [];
@@ -223,9 +225,7 @@ export function encodeTail(draft: Draft, run: RunView, workflowTask: WorkflowTas
   return [scheduled, draft.wire.encodeEvent(makeEvent(startedEventId, 'workflowTaskStarted', ofStarted, {}, startedTimeMs))];
 }
 
-type StartOfTask = Pick<WorkflowTask, 'scheduledEventId' | 'identity' | 'requestId' | 'historySizeBytes' | 'suggestContinueAsNewReasons'>;
-
-export function startedAttributes(start: StartOfTask) {
+export function startedAttributes(start: StartOfTask & Pick<WorkflowTask, 'scheduledEventId'>) {
   return {
     scheduledEventId: start.scheduledEventId,
     identity: start.identity,

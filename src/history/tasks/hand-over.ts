@@ -10,6 +10,7 @@
  *
  * A line is short. What finds no room stays pending and is tried on: nothing is dropped because a queue is away.
  */
+import { isDeleted } from '../run/reject.ts';
 import { assert } from '../../kernel/assert.ts';
 import { keepForLetter } from '../execution/archive.ts';
 import { failBatch } from '../batch/batch-decisions.ts';
@@ -18,7 +19,6 @@ import type { HandOverTask, NoteLetters } from '../commands/hand-over-commands.t
 import type { Draft } from '../draft/draft.ts';
 import { endLetterOf } from '../steps/redrive.ts';
 import { goOnWithout, isOfSchedule } from '../schedule/schedule-decisions.ts';
-import { findRun } from '../run/reject.ts';
 import { type HistoryReply, done } from '../run/history-replies.ts';
 import { isDispatch, isOfCallback, isTimer, type PendingTask } from '../run/tasks.ts';
 import { bytesOf, type HandedOverTask, type HandOverLine, lineOf } from '../run/hand-over-lines.ts';
@@ -34,7 +34,8 @@ export const handOverLimits = {
 export function handOverTask(draft: Draft, { taskId, category, failure, subject }: HandOverTask): HistoryReply {
   const task = draft.shard.transfers.get(taskId) ?? draft.shard.timers.get(taskId);
   if (task === undefined || draft.volatile.finished.has(taskId) || staysWhereItIs(task)) return done;
-  if (task.kind === 'invokeCallback' && isDeleted(draft, task)) return nothingLeft(draft, taskId);
+  // While the callback was on its way: no letter could be merged, and none is owed to anybody.
+  if (task.kind === 'invokeCallback' && isDeleted(draft.shard, task.key)) return nothingLeft(draft, taskId);
   // It is a letter, and stays one.
   if (endLetterOf(draft, taskId, { kind: 'failed', failure })) {
     if (isOfCallback(task)) failCallback(draft, task, failure);
@@ -49,11 +50,6 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   if (isOfSchedule(task)) goOnWithout(draft, task);
   if (isOfCallback(task)) failCallback(draft, task, failure);
   return done;
-}
-
-/** While the callback was on its way: no letter could be merged, and none is owed to anybody. */
-function isDeleted({ shard }: Draft, { key }: PendingTask): boolean {
-  return findRun(shard, key) === undefined && !shard.isBehind(key.runId);
 }
 
 /** Matching offers it; or it is the end of a retention, which the row of its run says as well, so that it would come back with the run. */

@@ -1,5 +1,4 @@
 /** A worker has polled for a workflow task: what it is given. */
-import { assert } from '../../kernel/assert.ts';
 import type { StartWorkflowTask } from '../commands/history-commands.ts';
 import type { Draft } from '../draft/draft.ts';
 import { findRun, workflowBehind, workflowTaskNotFound } from '../run/reject.ts';
@@ -31,7 +30,5 @@ export function startWorkflowTask(draft: Draft, command: StartWorkflowTask): His
   const starting = draft.open(run);
   const { sticky } = run;
   if (sticky !== undefined && command.taskQueue.name !== sticky.taskQueue.name) starting.addFact({ kind: 'stickyCleared' });
-  writeStarted(starting, command.pollRequestId, command.identity);
-  assert(starting.run.workflowTask !== undefined, 'started just now');
-  return describeStarted(draft, starting.run, starting.run.workflowTask);
+  return writeStarted(starting, command.pollRequestId, command.identity);
 }
