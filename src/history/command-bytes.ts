@@ -19,7 +19,6 @@ export function completionBytes(command: CompleteWorkflowTask): number {
   return bytes;
 }
 
-/** Counts what a schedule or a batch job is defined by. */
 export function definitionBytes({
   definition,
   memo,

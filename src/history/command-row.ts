@@ -63,7 +63,6 @@ export const ofActivityTask = {
   ...{ refused: activityRefused, finishesWork: true, tooLarge: endedBefore, replies: ['done' as const] },
 };
 
-/** About no run. */
 export const ofShard = { ...common, key: nothing, lacks: nothing, namespaceOf: () => '' };
 export const ownOfShard = { ...ofShard, replies: [] };
 
@@ -74,7 +73,6 @@ export const ownOfTransfer = ofTask(({ taskId }, { transfers }) => transfers.get
 
 type NamesTask = { readonly taskId: number };
 
-/** A command that names its run by the id of a task. */
 export function ofTask(key: (command: NamesTask, shard: ShardView) => RunKey | undefined) {
   const lacks = (command: NamesTask, shard: ShardView): Lacks => lacksAny(shard, key(command, shard));
   return { ...ownOfShard, key, lacks };

@@ -1,7 +1,4 @@
-/**
- * All commands of a history shard, a row for each: which run it is about, what has to be in memory, who may ask it of what, what it weighs, what
- * is answered, who decides it. A new command is a type (commands/) and a row; the compiler refuses one that says less.
- */
+/** All commands of a history shard, a row for each; a new one is a type and a row; the compiler refuses one that says less. */
 import { outcomeBytes } from './run/hand-over-lines.ts';
 import { keyToKeep, archived } from './execution/archive.ts';
 import { batchStepped, describeBatch, startBatch, stopBatch } from './batch/batch-decisions.ts';
@@ -332,7 +329,6 @@ function rowOf<Kind extends CommandKind>(kind: Kind): CommandRow<Kind> {
   return rows[kind];
 }
 
-/** undefined: the answer comes later. */
 export function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
   const row = rowOf(command.kind);
   return row.refused(command) ?? row.decide(draft, command);
@@ -355,7 +351,6 @@ export function mayBeginRun(request: Exclude<HistoryRequest, OwnerRequest>): req
   return rowOf(request.kind).beginsRun === true;
 }
 
-/** undefined: the command is refused, and nothing changes. */
 export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
   const row = rowOf(command.kind);
   return row.tooLarge(draft, row.key(command, draft.shard), command);

@@ -1,12 +1,9 @@
 /**
- * The history of one shard: decides commands, evolves records. Pure: no clock, no I/O, no randomness; what it needs of those comes with
- * the command.
+ * The history of one shard: decides commands, evolves records. Pure: no clock, no I/O, no randomness.
  *
  *   handle(command)  ──▶ record + reply + effects + volatile changes        reads only: whatever it throws, nothing has changed
  *   accept(handled)  ──▶ evolve(record), then the volatile changes           live
  *   evolve(record)   ──▶ durable state                                       the only place that changes it, live and in replay
- *
- * Volatile state (who waits, buffered queries, speculative tasks) is lost at a takeover.
  */
 import { assert } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
@@ -46,7 +43,6 @@ import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } fro
 export type HistoryCoreOptions = {
   readonly wire: HistoryWire;
   readonly limits?: Partial<HistoryLimits>;
-  /** Absent: none is archived. */
   readonly archives?: (namespaceId: string) => boolean;
   /** Encodes rows of a database. Absent: there is none, nothing is noted for checkpoints. */
   readonly stateWire?: StateWire;
@@ -94,17 +90,13 @@ export class HistoryCore {
     return this.#handled(draft, reply);
   }
 
-  /**
-   * The record of this command would be larger than the journal takes: what becomes of it instead. undefined: it is refused, and nothing
-   * happens.
-   */
+  /** The record of this command would be larger than the journal takes: what becomes of it instead. undefined: it is refused. */
   tooLarge(command: HistoryCommand, nowMs: number, askId: number): HandledHistory | undefined {
     const draft = this.#draft(nowMs, askId);
     const reply = endTooLarge(draft, command);
     return reply === undefined ? undefined : this.#handled(draft, reply);
   }
 
-  /** What was handled takes effect in memory. */
   accept(handled: HandledHistory): void {
     if (handled.kind === 'commit') this.evolve(handled.record);
     for (const change of handled.changes) changeVolatile(this.#volatile, change);
@@ -116,17 +108,14 @@ export class HistoryCore {
     if (finished.size > 0) for (const taskId of record.finishedTaskIds) finished.delete(taskId);
   }
 
-  /** The caller no longer waits. */
   cancel(askId: number): HandledHistory {
     return { kind: 'wait', barrier: false, effects: [], changes: [{ kind: 'waitEnded', askId }] };
   }
 
-  /** All of it that decisions see, as memory has it now. */
   get shard(): ShardView {
     return this.#shard;
   }
 
-  /** What the core knows of what is not in its memory. */
   get residency(): Residency {
     const { residency } = this.#shard;
     assert(residency !== undefined, 'without a database all is in memory');
@@ -177,7 +166,6 @@ export class HistoryCore {
     return this.keepsAll ? undefined : commandLacks(this.#shard, command);
   }
 
-  /** What must be loaded before the record is evolved; undefined: nothing. */
   recordLacks(record: HistoryRecord): Lacks {
     return this.keepsAll ? undefined : recordLacks(this.#shard, record);
   }
@@ -243,10 +231,7 @@ export class HistoryCore {
     return this.#stateWire.encodeRun(run, aside).state;
   }
 
-  /**
-   * What the row of a run is worth that was read while no checkpoint has become durable (`checkpointsDurable`): all that there is to say of the
-   * run, less than that, or nothing any more.
-   */
+  /** What a row that was read is worth while no checkpoint becomes durable: all that there is to say of the run, less, or nothing. */
   rowStanding(runId: string): 'whole' | 'behind' | 'retired' {
     if (this.#shard.isRetired(runId)) return 'retired';
     return this.#changes.isUnwritten(runId) || this.#shard.isBehind(runId) ? 'behind' : 'whole';
@@ -320,10 +305,7 @@ export class HistoryCore {
     this.residency.behind.installRecord(runId, index, this.#stateWire.decodeRecord(record));
   }
 
-  /**
-   * After `install`: the table has more runs than were given, and those are loaded when they are needed; more tasks for workers, which come in
-   * pages. All messages to other shards were given.
-   */
+  /** After `install`: the table has more runs, which are loaded when needed, and more tasks for workers, which come in pages. */
   leaveRestInTable(): void {
     this.residency.beginsInPart();
     this.transferWindow?.beginsUnread(this.#shard.taskIdLast);
@@ -346,7 +328,6 @@ export class HistoryCore {
     return canonicalText(this.#shard);
   }
 
-  /** Everything that is not durable, in its canonical form. */
   canonicalVolatile(): string {
     return canonicalText(this.#volatile);
   }

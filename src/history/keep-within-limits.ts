@@ -17,7 +17,6 @@ export function keepWithinLimits(run: RunDraft): void {
   else if (mutableStateBytes(run.run) > limits.mutableStateBytesMax) terminateByServer(run, 'Workflow mutable state size exceeds limit.');
 }
 
-/** What an open run takes beside its history. */
 function mutableStateBytes({ attemptBytes, bufferedBytes, memo, searchAttributes }: RunView): number {
   return attemptBytes + bufferedBytes + (memo?.length ?? 0) + (searchAttributes?.length ?? 0);
 }

@@ -1,7 +1,4 @@
-/**
- * A command whose record would be larger than the journal takes. As in Temporal, the transaction's size limit ends the run: what cannot be
- * written now could not be written at the next attempt either. What a caller asks from outside is refused instead, and harms nobody.
- */
+/** A record larger than the journal takes: as in Temporal the run ends, for no later attempt could write it either. Callers are refused. */
 import { finishStartChild } from './child/child-outcomes.ts';
 import { terminateByServer } from './steps/close.ts';
 import type { FinishOutboxTask } from './commands/history-commands.ts';

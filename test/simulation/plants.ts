@@ -448,8 +448,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'makes a speculative task real by looking at its run',
     file: 'src/history/draft/draft.ts',
-    search: 'this.runs.push(opened);\n    return opened;\n  }\n\n  /** A new run',
-    replace: 'this.runs.push(opened);\n    opened.ensureReal();\n    return opened;\n  }\n\n  /** A new run',
+    search: 'this.runs.push(opened);\n    return opened;\n  }\n\n  begin(',
+    replace: 'this.runs.push(opened);\n    opened.ensureReal();\n    return opened;\n  }\n\n  begin(',
     caughtBy: 'scenarios',
     shows: ['I7'],
   },
@@ -923,8 +923,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'leaves the row of a task that a worker took while the table alone had it',
     file: 'src/history/shard/change-set.ts',
-    search: 'this.goneTransfers.add(taskId);\n  }\n\n  /** A task whose row cannot be read is gone. */',
-    replace: '}\n\n  /** A task whose row cannot be read is gone. */',
+    search: 'this.goneTransfers.add(taskId);\n  }\n\n  unreadTaskGone',
+    replace: '}\n\n  unreadTaskGone',
     caughtBy: 'scenarios',
   },
   {

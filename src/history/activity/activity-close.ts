@@ -193,10 +193,7 @@ function retained(draft: Draft, failure: OpaqueFailure | undefined): Uint8Array 
   return draft.wire.encodeFailure({ message: 'Failure exceeds size limit.', cause, info: { kind: 'server', nonRetryable: false } });
 }
 
-/**
- * Ends the activity's tasks and writes its Started, if it had one; answers that event's id, 0 if there is none or it is buffered (the
- * close learns it when both get their place).
- */
+/** Ends its tasks, writes its Started. Answers that event's id; 0: none, or it is buffered: the close learns it with its place. */
 export function writeStartedEvent(run: RunDraft, scheduledEventId: number): number {
   const activity = pendingActivity(run, scheduledEventId);
   endTasks(run, scheduledEventId);
@@ -218,7 +215,6 @@ function noteEnd(run: RunDraft, activity: Activity): void {
   if (isPaused(activity)) notePauseInfo(run);
 }
 
-/** The end of a backoff. */
 export function fireActivityRetry(draft: Draft, task: TaskOf<'activityRetry'>): void {
   const run = findRun(draft.shard, task.key);
   draft.finishTask(task.taskId);

@@ -173,10 +173,7 @@ function jittered(draft: Draft, { jitterMs, jitter }: UnpauseActivity | ResetAct
   return draft.nowMs + Math.floor(jitterMs * ((jitter + at * goldenRatio) % 1));
 }
 
-/**
- * An attempt that waits: by the policy as it is now, from the end of the attempt before, if that says another interval than it did. One that is
- * due stays so, and so does one that waits as long as its failure has said.
- */
+/** By the policy as it is now, if its interval has changed. One that is due stays so, as does one whose failure has said when. */
 function timeOfNextAttempt(before: Activity, updated: Activity): number {
   const { inBackoff, attempt, scheduledTimeMs, lastAttemptCompleteTimeMs } = updated;
   if (!inBackoff || attempt <= 1 || lastAttemptCompleteTimeMs === 0) return scheduledTimeMs;
@@ -184,7 +181,6 @@ function timeOfNextAttempt(before: Activity, updated: Activity): number {
   return intervalMs === intervalBefore(before) ? scheduledTimeMs : lastAttemptCompleteTimeMs + intervalMs;
 }
 
-/** The pause before the next attempt, by the activity's retry policy. */
 function intervalBefore(activity: Activity): number {
   const { retryPolicy } = attributesOf(activity);
   return retryPolicy === undefined ? 0 : retryIntervalMs(retryPolicy, activity.attempt - 1);

@@ -76,7 +76,6 @@ function problemOf(completion: Completion, a: Attributes): string | undefined {
   return timeoutProblem(a, a.activityId, a.activityType);
 }
 
-/** Why an activity cannot have these. */
 export function timeoutProblem(a: ActivityTimeouts, activityId: string, activityType: string): string | undefined {
   if (a.scheduleToCloseTimeoutMs < 0) return 'invalid ScheduleToCloseTimeout: negative duration';
   if (a.scheduleToStartTimeoutMs < 0) return 'invalid ScheduleToStartTimeout: negative duration';

@@ -39,9 +39,7 @@ export const scheduleChildFirstTaskOutbox = told<'scheduleChildFirstTask'>(sched
 export const closeChildOutbox = told<'closeChild'>(closeChild);
 export const notifyParentOutbox = told<'notifyParent'>(notifyParent);
 
-/**
- * A parent that has closed starts no child any more. But a child that it has started, with an answer that was lost, must hear of the close.
- */
+/** A parent that has closed starts no child any more. But one that it has started, with an answer that was lost, must hear of the close. */
 function findStarted(parent: Sender, { target, initiatedEventId }: OutboxTaskOf<'startChild'>): OutboxMessage {
   return to(target, { kind: 'findChild', key: target, parent: linkTo(parent, initiatedEventId) });
 }

@@ -59,7 +59,6 @@ function starterOf({ shard }: Draft, { key, initiatedEventId }: TaskOf<'startChi
   return parent === undefined ? undefined : authorOf(parent, initiatedEventId);
 }
 
-/** Did this parent's child start? See `FindChild`. */
 export function findChild(draft: Draft, command: FindChild): HistoryReply {
   const runId = childThatStarted(draft.shard, command.key, command.parent);
   return runId === undefined ? workflowNotFound(command.key) : { kind: 'childFound', runId };

@@ -115,7 +115,6 @@ function initiatedAttributes(
   };
 }
 
-/** The task that starts it. */
 export function addStartChild(run: RunDraft, initiatedEventId: number): void {
   const child = run.run.children.get(initiatedEventId);
   assert(child !== undefined, 'a child that starts is pending');

@@ -15,19 +15,16 @@ export type StartBatch = {
   readonly identity: string;
   readonly memo: Uint8Array | undefined;
   readonly searchAttributes: Uint8Array | undefined;
-  /** How long the job is kept from its end on. */
   readonly retentionMs: number;
 };
 
 /** Reply: Done; rejected: workflow-not-found, workflow-closed. A job whose row cannot be read is removed unread. */
 export type StopBatch = { readonly kind: 'stopBatch'; readonly key: RunKey; readonly reason: string; readonly identity: string };
 
-/** Reply: BatchDescription; rejected: workflow-not-found. */
 export type DescribeBatch = { readonly kind: 'describeBatch'; readonly key: RunKey };
 
 export type BatchRequest = StartBatch | StopBatch | DescribeBatch;
 
-/** A step has been taken beside the shard. */
 export type BatchStepped = { readonly kind: 'batchStepped'; readonly key: RunKey; readonly taskId: number; readonly step: BatchStep };
 
 export type BatchDescription = {

@@ -5,7 +5,6 @@ import type { RunKey } from '../../kernel/run-key.ts';
 /** Callbacks that a run begins with, or that an open one is given by a start. Public bytes, temporal.api.common.v1.Callback. */
 export type StartCallbacks = {
   readonly callbacks: readonly Uint8Array[];
-  /** As many as a run may have. */
   readonly callbacksMax: number;
 };
 
@@ -43,7 +42,6 @@ export type UpdateEnded = {
   readonly failed: UpdateRejection | undefined;
 };
 
-/** What RunCallback leads to. */
 export type DeliverCallback = TriedTask & {
   readonly kind: 'deliverCallback';
   readonly key: RunKey;

@@ -42,7 +42,6 @@ export type HandOverTask = {
   readonly subject: TaskSubject;
 };
 
-/** The first of those, up to that sequence, are letters with these ids. */
 export type NoteLetters = AcceptedLetters & { readonly kind: 'noteLetters' };
 
 export type HandOverCommand = HandOverTask | NoteLetters;

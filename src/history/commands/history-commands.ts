@@ -65,7 +65,6 @@ export type ParentLink = RunKey & {
   readonly rootRunId: string;
 };
 
-/** Reply: StartReply; rejected: already-started. */
 export type StartWorkflow = {
   readonly kind: 'startWorkflow';
   readonly key: RunKey;
@@ -80,7 +79,6 @@ export type StartWorkflow = {
   readonly retentionMs?: number | undefined;
   readonly onConflict: OnConflict | undefined;
   readonly callbacks?: StartCallbacks | undefined;
-  /** Absent: no schedule starts it. */
   readonly scheduled?: StartedBySchedule | undefined;
   /** An open run that one of these runs of the child's parent has started makes way. Absent: none does. */
   readonly replacesChildrenOf?: readonly string[] | undefined;
@@ -140,10 +138,7 @@ export type TerminateWorkflow = {
 /** Ends the run if it is open, and forgets it with its history. `isPurge`: with its namespace, be it a schedule. Reply: Done; asked again: rejected, workflow-not-found. */
 export type DeleteWorkflow = { readonly kind: 'deleteWorkflow'; readonly key: RunKey; readonly isPurge?: true };
 
-/**
- * A parent closed before it learnt whether its child started: did it? Reply: ChildFound, also when that child has closed or continued as
- * new since; rejected: workflow-not-found.
- */
+/** A parent closed before it learnt whether its child started: did it? ChildFound, also when it has closed or continued as new since. */
 export type FindChild = { readonly kind: 'findChild'; readonly key: RunKey; readonly parent: ParentLink };
 
 /** A parent has recorded that its child started: the child's first workflow task may go out. Reply: Done; idempotent. */
@@ -227,7 +222,6 @@ export type FailWorkflowTask = {
 
 export type ResetStickyTaskQueue = { readonly kind: 'resetStickyTaskQueue'; readonly key: RunKey };
 
-/** Reply: StartedActivityTask; rejected: task-not-found. */
 export type StartActivityTask = Omit<StartWorkflowTask, 'kind' | 'taskQueue'> & {
   readonly kind: 'startActivityTask';
   readonly workerVersion: Uint8Array | undefined;
@@ -273,7 +267,6 @@ export type QueryWorkflow = {
   readonly deadlineMs: number;
 };
 
-/** A query as the core decides it. */
 export type TimedQuery = QueryWorkflow & {
   /** Time until the deadline, by the clock that set it: the shard's own time may be ahead of that by hours. */
   readonly remainingMs: number;
@@ -285,9 +278,8 @@ export type DescribeWorkflow = { readonly kind: 'describeWorkflow'; readonly key
 export type DescribeMutableState = { readonly kind: 'describeMutableState'; readonly key: RunKey };
 
 /**
- * Where a run's history stands. Reply: HistoryPosition at once, or, with `waitBeyondEventId` >= 0, as soon as the run has an event
- * beyond that id or is closed (`waitForClose`: only when closed). The router answers `deadline` when the wait's
- * time is over.
+ * Where a run's history stands: at once, or, with `waitBeyondEventId` >= 0, as soon as the run has an event beyond that id or is closed
+ * (`waitForClose`: only when closed). The router answers `deadline` when the wait's time is over.
  */
 export type GetHistoryPosition = {
   readonly kind: 'getHistoryPosition';
@@ -339,10 +331,7 @@ export type CloseOutcome =
   | { readonly kind: 'timedOut'; readonly retryState: number }
   | { readonly kind: 'terminated' };
 
-/**
- * A pending outbox task is to be delivered: its message is built from its run as it is. The shard's own; writes nothing: the effect carries the
- * message.
- */
+/** A pending outbox task is to be delivered: its message is built from its run as it is. Writes nothing: the effect carries it. */
 export type RunOutboxTask = TriedTask & {
   readonly kind: 'runOutboxTask';
   /** The id of a child that may be made. */
@@ -352,7 +341,6 @@ export type RunOutboxTask = TriedTask & {
 /** A request to the shard of that workflow. Its answer becomes FinishOutboxTask. */
 export type OutboxMessage = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest };
 
-/** What RunOutboxTask leads to. */
 export type Deliver = TriedTask & {
   readonly kind: 'deliver';
   /** undefined: there is nothing to ask (any more), the task is done. */
@@ -362,10 +350,7 @@ export type Deliver = TriedTask & {
 /** Completions of transfer tasks that no other record has carried yet. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };
 
-/**
- * Closed runs that a database shows as due: their retention was over when it was asked. Those that are in memory have timers; the others are
- * retired unread.
- */
+/** Closed runs whose retention was over when a database was asked. Those in memory have timers; the others are retired unread. */
 export type RetireRuns = { readonly kind: 'retireRuns'; readonly runs: readonly RunKey[] };
 
 /** One of the shard's own commands for this run cannot be decided: the run is put aside. */
@@ -418,10 +403,8 @@ export type DecidedRequest =
   | RecordActionClosed
   | ShardTaskRequest;
 
-/** What others ask a shard. */
 export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | QueryWorkflow | OwnerRequest;
 
-/** What only the shard itself commands. */
 export type OwnHistoryCommand =
   | TaskCommand
   | RunOutboxTask
@@ -433,7 +416,6 @@ export type OwnHistoryCommand =
   | PutAside
   | (OwnCallbackCommand | EndSpeculative | BatchStepped);
 
-/** What the core decides. */
 export type HistoryCommand =
   | Exclude<DecidedRequest, BeginsRun>
   | (BeginsRun & RoomForRuns)

@@ -76,10 +76,7 @@ export type UpdateWorkflowOptions = PriorityChange & {
 
 // ── Reset ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * Another run goes on from an event of this one. Reply: WorkflowReset; rejected: workflow-not-found, invalid-argument. Asked again with the same
- * request id: the run that the first request made.
- */
+/** Another run goes on from an event of this one. Asked again with the same request id: the run that the first request made. */
 export type ResetWorkflow = {
   readonly kind: 'resetWorkflow';
   /** The base run, with its run id. */
@@ -109,12 +106,10 @@ export type ResetWorkflow = {
  */
 export type PrepareReset = {
   readonly kind: 'prepareReset';
-  /** The base run, with its run id. */
   readonly key: RunKey;
   readonly newRunId: string;
   readonly requestId: string;
   readonly firstEventId: number;
-  /** Encoded. */
   readonly events: readonly Uint8Array[];
 };
 

@@ -15,10 +15,7 @@ export function isOwnerRequest(request: { readonly kind: string }): request is O
   return Object.hasOwn(kinds, request.kind);
 }
 
-/**
- * Encoded events `firstEventId … lastEventId` of a run, as many as the limits allow but at least one. Reply: HistoryPage; no events when the run is
- * not known.
- */
+/** Encoded events `firstEventId … lastEventId` of a run, as many as the limits allow but at least one; none when the run is not known. */
 export type ReadHistory = {
   readonly kind: 'readHistory';
   readonly key: RunKey;
@@ -28,16 +25,10 @@ export type ReadHistory = {
   readonly bytesMax: number;
 };
 
-/**
- * The fence under which rows of List of this shard are written, once all of them are made with at least so much of the registry. Reply: RowsHeld;
- * rejected: failed-precondition, not yet.
- */
+/** The fence under which the shard's rows of List are written, once all are made with so much of the registry; else failed-precondition. */
 export type HoldRows = { readonly kind: 'holdRows'; readonly registryPosition: number };
 
-/**
- * Rows of List are built again from the runs, which takes its time. Reply: Done, when that is noted; rejected: failed-precondition, they are in no
- * database.
- */
+/** Rows of List are built again from the runs: Done when that is noted; failed-precondition: they are in no database. */
 export type RebuildList = { readonly kind: 'rebuildList' };
 
 export type RowsHeld = { readonly kind: 'rowsHeld'; readonly fence: number };

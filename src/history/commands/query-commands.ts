@@ -22,7 +22,6 @@ export type DirectQuery = {
   readonly normalTaskQueue: TaskQueue;
   /** How long a first try on a sticky queue may take; 0 otherwise. When it passes, the normal queue is tried. */
   readonly scheduleToStartTimeoutMs: number;
-  /** Encoded `WorkflowQuery`. */
   readonly query: Uint8Array;
   readonly deadlineMs: number;
   readonly previousStartedEventId: number;
@@ -42,7 +41,5 @@ export type FinishQueryDispatch = {
 export type QueryDispatchOutcome =
   | { readonly kind: 'answered'; readonly result: QueryResult }
   | { readonly kind: 'noPoller' }
-  /** No worker took it in time. */
   | { readonly kind: 'expired' }
-  /** As many queries wait for the workers of that queue as may. */
   | { readonly kind: 'queueFull'; readonly message: string };

@@ -28,7 +28,6 @@ export type ConfirmLetter = { readonly kind: 'confirmLetter'; readonly letter: L
  */
 export type WithdrawLetter = { readonly kind: 'withdrawLetter'; readonly key: RunKey; readonly letter: LetterName };
 
-/** Reply: LetterMarks, of that queue. */
 export type ListLetterMarks = { readonly kind: 'listLetterMarks'; readonly queue: number };
 
 export type RedriveRequest = ExecuteLetter | ConfirmLetter | WithdrawLetter | ListLetterMarks;

@@ -17,8 +17,5 @@ export type RunKeysPlace = { readonly isInTable: boolean; readonly afterRunId: s
 /** `next`: where more may be; undefined: nowhere. */
 export type RunKeys = { readonly kind: 'runKeys'; readonly keys: readonly RunKey[]; readonly next: RunKeysPlace | undefined };
 
-/**
- * With what was found. It rests on commands that may not be in the log yet, so it leaves behind the read barrier: else a namespace would be taken for
- * empty whose last deletion may still be lost.
- */
+/** Leaves behind the read barrier: else a namespace would be taken for empty whose last deletion may still be lost. */
 export type FoundRunKeys = ListRunKeys & { readonly page: RunKeys };

@@ -30,7 +30,6 @@ export type UpdateSchedule = {
   readonly searchAttributes: Uint8Array | undefined;
 };
 
-/** Reply: ScheduleChanged; rejected: schedule-not-found. */
 export type PatchSchedule = {
   readonly kind: 'patchSchedule';
   readonly key: RunKey;
@@ -41,7 +40,6 @@ export type PatchSchedule = {
 /** Nothing stays of it but the workflows that it has started. Reply: Done; rejected: schedule-not-found. */
 export type DeleteSchedule = { readonly kind: 'deleteSchedule'; readonly key: RunKey };
 
-/** Reply: ScheduleDescription; rejected: schedule-not-found. */
 export type DescribeSchedule = { readonly kind: 'describeSchedule'; readonly key: RunKey };
 
 export type ScheduleRequest = CreateSchedule | UpdateSchedule | PatchSchedule | DeleteSchedule | DescribeSchedule;

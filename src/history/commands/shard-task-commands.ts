@@ -31,7 +31,6 @@ export type RemoveTask = {
   readonly taskId: number;
   /** The type under which the task was listed: one that is not in memory is known by that. */
   readonly taskType: string;
-  /** Who wants that, for people. */
   readonly by: string;
 };
 

@@ -4,7 +4,6 @@ import type { RunKey } from '../../kernel/run-key.ts';
 /** A task whose turn it is. `tries`: how often it was tried, handed back with the effect. */
 export type TriedTask = { readonly taskId: number; readonly tries: { readonly attempt: number; readonly failures: number } };
 
-/** A timer is due. */
 export type FireTimer = {
   readonly kind: 'fireTimer';
   readonly taskId: number;
@@ -30,7 +29,6 @@ export type RowRefused = { readonly kind: 'rowRefused'; readonly key: RunKey };
 /** The task is to be run: its run is in memory then. Writes nothing where there is something to do. */
 export type WriteRow = TriedTask & { readonly kind: 'writeRow' };
 
-/** The row is written. */
 export type FinishRow = { readonly kind: 'finishRow'; readonly taskId: number };
 
 export type TaskCommand = FireTimer | Archived | LetterChecked | NoteAtMatching | RowRefused | WriteRow | FinishRow;

@@ -8,7 +8,6 @@ export type UpdateAttributes = {
   /** temporal.api.update.v1.Request, with its id. */
   readonly request: Uint8Array;
   readonly waitStage: Exclude<UpdateWaitStage, 'none'>;
-  /** Absent: it brings no callbacks. */
   readonly attachment?: UpdateAttachment | undefined;
 };
 
@@ -30,10 +29,7 @@ export type PollUpdate = {
 
 export type UpdateRequest = UpdateWorkflow | PollUpdate;
 
-/**
- * A start and an update of the run that it makes or finds, in one step. Reply: UpdateReply with `started`, perhaps much later, or StartRefused,
- * or, once it has waited, UpdateRefused; rejected: as an update.
- */
+/** A start, with an update of the run that it makes or finds. Reply: perhaps much later, with `started`; rejected: as an update. */
 export type StartAndUpdateOf<Start> = {
   readonly kind: 'startAndUpdate';
   readonly key: RunKey;

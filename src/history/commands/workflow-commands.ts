@@ -1,7 +1,4 @@
-/**
- * Commands of a workflow, as a worker sends them with a completed workflow task: plain values, in the same words as the asks
- * (history-commands.ts). Of kinds that are not built (Nexus) the edge refuses the request, so they do not stand here.
- */
+/** Commands of a workflow, as a worker sends them, as plain values. Of kinds that are not built (Nexus) the edge refuses the request. */
 import type { OpaqueFailure } from './failure.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 
@@ -15,7 +12,6 @@ type CommandOf<Type extends string, Attributes> = {
   readonly eventGroupMarkers?: readonly Uint8Array[];
 };
 
-/** 0 = not set. */
 export type ActivityTimeouts = {
   readonly scheduleToCloseTimeoutMs: number;
   readonly scheduleToStartTimeoutMs: number;

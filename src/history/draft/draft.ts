@@ -1,12 +1,9 @@
 /**
- * What one command would write, while it is being decided.
+ * What one command would write, while it is being decided (see Records in README.md).
  *
  *     shard ──▶ open(run): a fork ──▶ add(event), addFact(fact), addTask, finishTask ──▶ toRecord()
  *        ▲                                                                                 │
  *        └───────────────────────────── evolve(record) ────────────────────────────────────┘
- *
- * Every step is applied to the fork with the same functions that `evolve` uses, so later steps of a decision see what earlier ones
- * did. The shard itself sees nothing until the record is evolved: a decision that fails is simply dropped.
  */
 import { assert } from '../../kernel/assert.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
@@ -27,7 +24,6 @@ import { forkRun, isRunning, type Run, type RunView, type ShardView, type Workfl
 import type { NewTask, Task } from '../run/tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from '../run/volatile.ts';
 
-/** What an event carries beside its attributes. */
 export type EventMeta = {
   readonly timeMs?: number;
   readonly userMetadata?: Uint8Array | undefined;
@@ -66,7 +62,6 @@ export class Draft {
   readonly archives: ShardParts['archives'];
   readonly makeSpeculativeReal: ShardParts['makeSpeculativeReal'];
   readonly nowMs: number;
-  /** Who asks. */
   readonly askId: number;
   readonly runs: RunDraft[] = [];
   effects: HistoryEffect[] = [];
@@ -78,7 +73,6 @@ export class Draft {
   #tasks: (Task | undefined)[] = [];
   #tasksDropped = 0;
   #letterKey: RunKey | undefined;
-  /** Made with the first, as the changes are. */
   #finished: Set<number> | undefined;
   /** What the record says of runs and tasks of any workflow ids; made with the first of these. */
   #about: Gathered | undefined;
@@ -104,7 +98,6 @@ export class Draft {
     return opened;
   }
 
-  /** A new run with its Started event. */
   begin(key: RunKey, namespace: string, attributes: WorkflowExecutionStartedAttributes, meta: EventMeta): RunDraft {
     const event = makeEvent(1, 'workflowExecutionStarted', attributes, meta, this.nowMs);
     return this.branch(key, namespace, [{ event, bytes: this.wire.encodeEvent(event) }]);
@@ -122,7 +115,6 @@ export class Draft {
     return opened;
   }
 
-  /** Forgets everything decided so far. */
   discard(): void {
     this.runs.length = 0;
     this.effects = [];
@@ -194,12 +186,10 @@ export class Draft {
     return unread !== undefined;
   }
 
-  /** A pending task for a worker, of any run. */
   noteAtMatching(taskId: number): void {
     (this.#gathered.taskIdsAtMatching ??= []).push(taskId);
   }
 
-  /** A pending task has failed for good. */
   handOver(task: HandedOverTask): void {
     (this.#gathered.tasksHandedOver ??= []).push(task);
   }
@@ -208,7 +198,6 @@ export class Draft {
     (this.#gathered.lettersAccepted ??= []).push(accepted);
   }
 
-  /** The task of a letter is pending once more, under an id that is new. */
   beginLetter(begun: BegunLetter): void {
     (this.#gathered.lettersBegun ??= []).push(begun);
   }
@@ -308,10 +297,7 @@ export class RunDraft {
     return { runId: this.run.key.runId, events: this.events, facts: this.facts };
   }
 
-  /**
-   * Something will be written: a speculative workflow task becomes a real one first. Called by every first write, and by what
-   * looks at the pending workflow task in order to write.
-   */
+  /** Before a first write, or a look at the pending workflow task in order to write: a speculative one becomes a real one. */
   ensureReal(): void {
     if (this.#writing) return;
     this.#writing = true;
@@ -350,7 +336,6 @@ export class RunDraft {
     this.addFact({ kind: 'eventBuffered', event: asEvent(makeEvent(0, kind, attributes, meta, this.draft.nowMs)) });
   }
 
-  /** A buffered event gets its id. */
   addBuffered(event: HistoryEvent): number {
     return this.record({ ...event, eventId: this.run.nextEventId });
   }

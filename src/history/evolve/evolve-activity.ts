@@ -73,7 +73,6 @@ export function withStart(activity: Activity, { requestId, identity, workerVersi
   return { ...activity, startedTimeMs: nowMs, requestId, identity, workerVersion, lastStartedTimeMs: nowMs, dispatchTaskId: 0 };
 }
 
-/** No worker has it. */
 const unstarted = { startedTimeMs: 0, requestId: '', identity: '', workerVersion: undefined } as const;
 
 export function withoutStart(activity: Activity, nowMs: number): Activity {

@@ -1,8 +1,6 @@
 /**
- * What an event does to its run, from history alone: a reset needs just this, and so will import and replication. Facts refine it (evolve-fact.ts).
- *
- * Events that were buffered come through here a second time, when they get their place in history. Removing what is already gone and
- * setting what is already set are therefore no errors here.
+ * What an event does to its run, from history alone; facts refine it (evolve-fact.ts). Buffered events come through here twice, the second time
+ * when they get their place in history: removing what is already gone and setting what is already set are therefore no errors here.
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { status, timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';

@@ -8,7 +8,6 @@ import { Pending } from '../run/pending.ts';
 import { newRun, type Run } from '../run/state.ts';
 import { dropTold } from '../run/update-callbacks.ts';
 
-/** A run begins with its Started event. */
 export function runFromStarted(key: RunKey, namespace: string, started: EventOf<'workflowExecutionStarted'>): Run {
   const a = started.attributes;
   const startTimeMs = started.eventTimeMs;
@@ -130,10 +129,7 @@ export function markClosed(run: Run, closedAs: number, timeMs: number, successor
   run.externalCancels = none.externalCancels;
 }
 
-/**
- * A failed or timed-out attempt on a sticky queue costs only the stickiness; on the normal queue it makes the next one transient.
- * Also for transient attempts, which leave no event.
- */
+/** A failed or timed-out attempt on a sticky queue costs only the stickiness; on the normal queue it makes the next one transient. */
 export function endFailedWorkflowTask(run: Run, incrementAttempt: boolean): void {
   const increment = incrementAttempt && run.sticky === undefined;
   run.sticky = undefined;

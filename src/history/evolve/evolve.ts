@@ -121,7 +121,6 @@ function beginRecordedRun(shard: Shard, record: HistoryRecord, { runId, facts }:
   return run;
 }
 
-/** One event with its id: moves the run's position and does what it does. */
 export function evolveRecorded(run: Run, { event, bytes }: RecordedEvent, wire: HistoryWire): void {
   assert(event.eventId === run.nextEventId, `event ${event.eventId} (${event.type}) where ${run.nextEventId} is next`);
   run.nextEventId = event.eventId + 1;

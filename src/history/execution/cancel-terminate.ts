@@ -53,10 +53,7 @@ function wrongTarget(run: RunView, { firstExecutionRunId, childOf }: RequestCanc
 
 const executionNotFound = reject({ reason: 'workflow-not-found', message: 'workflow execution not found' });
 
-/**
- * The parent has recorded this child's start. Whatever woke the child before that is enough as well; one on a cron schedule waits for its time
- * from here on.
- */
+/** The parent has recorded this child's start. Whatever woke the child before is as good; on a cron schedule it waits for its time. */
 export function scheduleFirstWorkflowTask(draft: Draft, command: ScheduleFirstWorkflowTask): HistoryReply {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);

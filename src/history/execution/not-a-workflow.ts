@@ -11,7 +11,6 @@ export function notFound(key: RunKey): Rejected | undefined {
   return isNoWorkflows(key) ? workflowNotFound(key) : undefined;
 }
 
-/** An activity is named by its token or by its id. */
 export function activityRefused({ activity: { key, scheduledEventId } }: { readonly activity: ActivityRef }): Rejected | undefined {
   const isByToken = scheduledEventId !== 0;
   return isByToken && isNoWorkflows(key) ? activityNotFound : notFound(key);

@@ -15,7 +15,6 @@ import type { Draft } from '../draft/draft.ts';
 import { findRun } from '../run/reject.ts';
 import type { HistoryReply } from '../run/history-replies.ts';
 
-/** Characters of the reason that is kept and shown. */
 const reasonCharsMax = 1000;
 
 export function putAside(draft: Draft, command: PutAside): HistoryReply {

@@ -42,8 +42,7 @@ export function signalProblem(draft: Draft, run: RunView): Rejected | undefined 
     for (const event of run.buffered) if (event.type === 'workflowExecutionSignaled') signals++;
     if (signals >= signalsPerRunMax) return rejectInvalid('exceeded workflow execution limit for signal events');
   }
-  // A completion tried to close the run and failed because events like this one had come in between. While
-  // the next attempt is with a worker, no more are taken.
+  // A close failed because events like this one had come in between: while the next attempt is with a worker, no more are taken.
   if (run.closeAttempted && run.workflowTask !== undefined && run.workflowTask.startedEventId !== 0) {
     return reject({ reason: 'busy-workflow', message: 'workflow operation can not be applied because workflow is closing' });
   }

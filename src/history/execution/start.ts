@@ -240,7 +240,6 @@ function noRoom(message: string): Rejected {
   return reject({ reason: 'no-room', message });
 }
 
-/** Where the current run is still open, it makes way. */
 function beginInstead(draft: Draft, current: RunView | undefined, command: StartWorkflow | SignalWithStartWorkflow): RunDraft {
   if (current !== undefined && isRunning(current)) terminateForNewRun(draft, current, command.newRunId);
   return begin(draft, command);

@@ -1,7 +1,4 @@
-/**
- * The options of a workflow change: its priority. Its own tasks have it at once, the one that waits too, as another task; what its activities and
- * children take of it they take when they are dispatched or started.
- */
+/** The options of a workflow change: its priority. Its own tasks have it at once, activities and children when they start. */
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import { changedPriority, samePriority } from '../commands/priority.ts';
 import { addOptionsUpdated } from '../steps/common-events.ts';

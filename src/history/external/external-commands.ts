@@ -126,7 +126,6 @@ export function signalExternalWorkflowExecution(
   return undefined;
 }
 
-/** The task that carries it. */
 export function sendExternal(run: RunDraft, kind: 'signalExternal' | 'cancelExternal', initiatedEventId: number): void {
   const { key, externalSignals, externalCancels } = run.run;
   const request = (kind === 'signalExternal' ? externalSignals : externalCancels).get(initiatedEventId);
@@ -135,7 +134,6 @@ export function sendExternal(run: RunDraft, kind: 'signalExternal' | 'cancelExte
   run.addTask({ kind, initiatedEventId, target });
 }
 
-/** A command that names no namespace means its own. */
 function targetOf({ run }: Completion, namespaceId: string, { workflowId, runId }: WorkflowExecution): RunKey {
   return { namespaceId: namespaceId === '' ? run.run.key.namespaceId : namespaceId, workflowId, runId };
 }

@@ -19,7 +19,6 @@ import { clearStickiness, currentTaskQueue } from '../steps/workflow-task.ts';
 /** A task that fails again and again will not answer a query either. */
 const failingAttempts = 3;
 
-/** undefined: the answer comes later. */
 export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply | undefined {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
@@ -85,7 +84,6 @@ function rejectsQuery(run: RunView, condition: number): boolean {
   }
 }
 
-/** The results that came with a completed task. */
 export function answerQueries(draft: Draft, run: RunView, results: ReadonlyMap<string, QueryResult>): void {
   if (results.size === 0) return;
   for (const query of draft.waitingQueries(run.key.runId)) {
@@ -99,10 +97,7 @@ function answer(draft: Draft, { askId }: BufferedQuery, reply: HistoryReply): vo
   draft.effects.push({ kind: 'reply', askId, reply });
 }
 
-/**
- * If no further workflow task follows, waiting queries are sent as direct queries. `run` is the run as it will be. `forgotten`: no worker
- * could read its history.
- */
+/** No workflow task follows: waiting queries become direct ones. `run` as it will be; `forgotten`: no worker could read its history. */
 export function releaseQueries(draft: Draft, run: RunView, forgotten = false): void {
   for (const query of draft.waitingQueries(run.key.runId)) {
     if (forgotten) answer(draft, query, workflowNotFound(run.key));

@@ -1,7 +1,4 @@
-/**
- * What had come from outside behind the event that is gone on from, and is to reach the workflow once more: signals, updates, who waits for its
- * end, and what has become of children that it has started before. Cancel requests are left out, as in Temporal: whoever resets a workflow wants it to go on.
- */
+/** What came from outside behind the event to which a reset goes, and is to reach the workflow again. No cancel requests, as in Temporal. */
 import { isAttached } from '../run/update-callbacks.ts';
 import { closesChild } from '../run/event-meanings.ts';
 import type { RunDraft } from '../draft/draft.ts';

@@ -5,19 +5,13 @@
  *                                                               │                     │
  *     new run  1 Started … 4 Completed … 8 Scheduled  9 Started │ 10 Failed (RESET)   └▶ 11 Signaled   12 Scheduled
  *
- * The new run is what its events add up to, as in any replay: its record has copies of those that are kept, so it needs the base run no more.
  * What no history shows starts anew: timeouts of run and execution, and the attempts of activities. Timers fire when they would have fired.
  * What children of the base run tell it reaches the new one (run/reset-runs.ts).
  *
- * The events of a long history come before, in parts, each of them a record and a turn of the event loop. Nobody finds the new run before the last
- * command has made it the current one:
+ * A long history comes before, in parts (README.md says how it is dropped):
  *
  *     prepareReset 1 … 1000 ──▶ in preparation ── prepareReset 1001 … 2000 ── … ── resetWorkflow ──▶ current
  *                                    └── dropReset, refused, its base run is gone, ten minutes later ──▶ nowhere
- *
- * A run in preparation is one like any other, in memory, in rows and in checkpoints, that `findRun` does not find. What drops it is the end of a
- * retention, which a run has in memory or not, so one that its caller has left behind (a crash, a kill) goes as closed runs do. Any number of them may be
- * prepared at once, also for the same request: the first that comes to its end is the reset, and the others are dropped.
  */
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { RoomForRuns } from '../commands/history-commands.ts';
@@ -86,7 +80,6 @@ function preparedRun({ shard }: Draft, { key, newRunId }: ResetWorkflow): RunVie
   return run?.preparation?.baseRunId === key.runId ? run : undefined;
 }
 
-/** Changes nothing where the run is no preparation. */
 function dropPreparation(draft: Draft, key: RunKey): void {
   const run = findAnyRun(draft.shard, key);
   if (run?.preparation !== undefined) draft.retire(run.key);
@@ -168,7 +161,6 @@ function decideReset(draft: Draft, command: ResetWorkflow & RoomForRuns): Histor
   return { kind: 'workflowReset', runId: command.newRunId };
 }
 
-/** Begins the new run with the kept events alone. */
 function branch(draft: Draft, base: RunView, prepared: RunView | undefined, command: ResetWorkflow): RunDraft {
   const { key, newRunId, requestId, keptEvents, retentionMs = base.retentionMs } = command;
   const run =

@@ -199,10 +199,7 @@ type CaughtUp = {
   readonly retention: PendingTask | undefined;
 };
 
-/**
- * The run is changed. In a shard of its own: where the row is not the one from which the records go on (an older backup) evolving throws, and the
- * real one must not notice.
- */
+/** In a shard of its own: where the row is not the one from which the records go on (an older backup), the real one must not notice. */
 function catchUp(run: Run, aside: AsideRun | undefined, records: Iterable<HistoryRecord>, wire: HistoryWire): CaughtUp {
   const { runId } = run.key;
   const alone = new Shard();

@@ -1,7 +1,6 @@
 /**
- * What has to be loaded before a command is decided, or a record folded: deciding and folding never wait, and what they do not find is
- * nowhere. Asked again after each load, since what was loaded may name more (the first run of a chain). Which command lacks what is said in its row
- * (command-table.ts).
+ * What has to be loaded before a command is decided, or a record folded: these never wait, and what they do not find is nowhere. Asked again
+ * after each load, since what was loaded may name more (the first run of a chain).
  */
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { ParentLink } from '../commands/history-commands.ts';
@@ -14,7 +13,6 @@ import type { LoadKey } from '../shard/residency.ts';
 /** undefined: nothing. */
 export type Lacks = readonly LoadKey[] | undefined;
 
-/** A run that cannot be read is deleted unread. */
 export function deletionLacks({ key }: { readonly key: RunKey }, shard: ShardView): Lacks {
   return shard.runToDeleteUnread(key) === undefined ? runLacks(shard, key) : undefined;
 }

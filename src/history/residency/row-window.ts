@@ -30,7 +30,6 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
     return this.#page !== undefined;
   }
 
-  /** The page that is under way. */
   protected get page(): Page | undefined {
     return this.#page;
   }
@@ -38,7 +37,6 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
   /** The time has come to read a page. A few comparisons. */
   abstract wants(nowMs: number): boolean;
 
-  /** Another page follows. */
   abstract get goesOn(): boolean;
 
   /** When to ask `wants` at the latest, whatever happens; Infinity: when something does. */
@@ -58,7 +56,6 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
     else this.bring(row);
   }
 
-  /** All rows of the page were installed. */
   end(rows: readonly Row[], nowMs: number): void {
     const page = this.#page;
     assert(page !== undefined, 'a page was begun');
@@ -82,12 +79,10 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
     }
   }
 
-  /** The row of the task is up to date. */
   protected isWritten(taskId: number): boolean {
     return !this.#changes.isTaskUnwritten(taskId);
   }
 
-  /** Matching has stored it, and its row may not say so yet. */
   protected isAtMatching(taskId: number): boolean {
     return this.#changes.isAtMatching(taskId);
   }

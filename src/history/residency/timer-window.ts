@@ -29,7 +29,6 @@ export const defaultTimerWindowLimits = {
   timersLeft: 2_000,
   /** Above so many the horizon comes nearer, until there are `timersMax`. */
   timersNearMax: 20_000,
-  /** Rows of one page. */
   pageRows: 500,
   /** Timers that are due and cannot be decided keep others that are due in the table no longer than that. */
   overdueMsMax: 10_000,
@@ -39,7 +38,6 @@ export class TimerWindow extends RowWindow<TimerPage, TimerRow, TimerTask> {
   #limits: TimerWindowLimits = defaultTimerWindowLimits;
   /** Half of the time that the last page has brought is over. */
   #wakeMs = -Infinity;
-  /** When the last page was brought. */
   #broughtMs = -Infinity;
   /** The table has more than was brought, or may have. */
   #hasMore = true;
@@ -50,7 +48,6 @@ export class TimerWindow extends RowWindow<TimerPage, TimerRow, TimerTask> {
     this.shard.moveTimerHorizon(beforeAll);
   }
 
-  /** All timers up to there are in memory. */
   get horizon(): TaskPlace {
     return this.shard.timers.horizon;
   }
@@ -109,7 +106,6 @@ export class TimerWindow extends RowWindow<TimerPage, TimerRow, TimerTask> {
     this.#reachesTo(place, nowMs);
   }
 
-  /** Timers that are far and not due. */
   protected override *candidates(nowMs: () => number): Generator<TimerTask | undefined, void> {
     const { timers } = this.shard;
     if (timers.far === 0) return;

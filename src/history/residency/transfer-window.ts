@@ -30,7 +30,6 @@ export const defaultTransferWindowLimits = {
   tasksMax: 2_000,
   /** With so few tasks left in memory more are brought, if there are more. */
   tasksLeft: 1_000,
-  /** Rows of one page. */
   pageRows: 1_000,
 } as const;
 
@@ -109,7 +108,6 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
     return true;
   }
 
-  /** Tasks stand in line for their turn. */
   get othersWait(): boolean {
     return this.#isForPages || this.#line.length > 0;
   }

@@ -15,7 +15,6 @@ export type ActivityOperations = {
   readonly heartbeatReset: boolean;
   /** undefined: those of the Scheduled event. */
   readonly options: ActivityOptions | undefined;
-  /** undefined: none. */
   readonly answered: AnsweredRequests | undefined;
 };
 

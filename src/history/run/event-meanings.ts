@@ -1,7 +1,4 @@
-/**
- * What else the kinds of events mean: what ends with them, and whether a list shows what they do to their run, as it does of each end. The table
- * is total: a new kind of event does not compile before somebody has said that; who reads the table then learns of it, a replay years later included.
- */
+/** What ends with an event of each kind, and whether List shows it. Total: a new kind does not compile before somebody says that. */
 import { unreachable } from '../../kernel/assert.ts';
 import type { CloseOutcome } from '../commands/history-commands.ts';
 import type { EventKind, EventOf, HistoryEvent } from './events.ts';

@@ -4,8 +4,7 @@
  *
  *   { type: 'activityTaskScheduled', eventId: 5, …, attributes: { activityId: 'a', … } }
  *
- * `type` chooses the shape of `attributes`. Both are generated from the public API, for every kind whose attributes
- * scripts/generate/hot-messages.ts lists: update, Nexus, pause and reset events join there when they are built.
+ * Both are generated from the public API, for every kind whose attributes scripts/generate/hot-messages.ts lists.
  */
 import type { AttributesOf } from '../generated/public-api.ts';
 

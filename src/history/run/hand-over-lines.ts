@@ -35,7 +35,6 @@ export function withTask(lines: HandOverLines | undefined, task: HandedOverTask)
   return new Map([...(lines ?? []), [task.category, { lastSequence: task.sequence, waiting: [...line.waiting, task] }]]);
 }
 
-/** The lines without the tasks that are letters now. */
 export function withoutAccepted(lines: HandOverLines | undefined, { category, sequence }: AcceptedLetters): HandOverLines {
   const { lastSequence, waiting } = lineOf(lines, category);
   return new Map([...(lines ?? []), [category, { lastSequence, waiting: waiting.filter((task) => task.sequence > sequence) }]]);

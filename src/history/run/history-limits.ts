@@ -57,10 +57,7 @@ export const defaultHistoryLimits = {
   searchAttributesBytesMax: 40 * kib,
   /** What `TemporalPauseInfo` says of a run. All of it is written anew whenever one of its activities is paused, goes on or ends. */
   pauseInfoBytesMax: 16 * kib,
-  /**
-   * Every upsert rewrites the whole memo, or all search attributes. This bounds what the upserts of one workflow task rewrite together, with
-   * 256 bytes more for each key: a fraction of a second of work.
-   */
+  /** What the upserts of one workflow task rewrite together, with 256 bytes a key: each rewrites the whole memo, or all attributes. */
   upsertedBytesPerTaskMax: 32 * mib,
   workflowTaskTimeoutMsDefault: 10_000,
   workflowTaskTimeoutMsMax: 120_000,

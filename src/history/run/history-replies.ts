@@ -62,10 +62,7 @@ export type StartReply = UpdateStarted & {
   readonly workflowTask?: StartedWorkflowTask | undefined;
 };
 
-/**
- * A started workflow task. Its history is the events `historyFirstEventId … historyLastEventId`, followed by `tailEvents` (encoded; the
- * unwritten Scheduled and Started of a transient or speculative task).
- */
+/** Its history: events `historyFirstEventId … historyLastEventId`, then `tailEvents` (unwritten ones, if it is transient or speculative). */
 export type StartedWorkflowTask = {
   readonly kind: 'workflowTask';
   readonly key: RunKey;
@@ -131,17 +128,14 @@ export type WorkflowReset = { readonly kind: 'workflowReset'; readonly runId: st
 /** The options from now on; of several activities, those of the last. */
 export type ActivityOptionsUpdated = { readonly kind: 'activityOptionsUpdated'; readonly options: ShownOptions };
 
-/** The priority as it is from now on. */
 export type WorkflowOptionsUpdated = { readonly kind: 'workflowOptionsUpdated'; readonly priority: Uint8Array | undefined };
 
 export type QueryReply =
   | { readonly kind: 'queryAnswered'; readonly answer: Uint8Array | undefined }
   | { readonly kind: 'queryRejected'; readonly status: number };
 
-/** How far an update has come. */
 export type UpdateReply = {
   readonly kind: 'updateStage';
-  /** The run that has it. */
   readonly runId: string;
   readonly stage: 'admitted' | 'accepted' | 'completed';
   /** temporal.api.update.v1.Outcome, of one that is completed; undefined: it is to be read from `completedEventId`. */
@@ -248,7 +242,6 @@ export type Description = {
       }
     | undefined;
   readonly callbacks: readonly CallbackDescription[];
-  /** The shard cannot go on with this run. */
   readonly aside: PutAsideDescription | undefined;
   /** Request ids that made or attached to this run: id -> event id and type. */
   readonly requestIds: ReadonlyMap<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>;
@@ -258,7 +251,6 @@ export type Description = {
 export type MutableState = {
   readonly kind: 'mutableState';
   readonly description: Omit<Description, 'kind'>;
-  /** Started id of the last completed workflow task. */
   readonly previousStartedEventId: number;
   readonly successorRunId: string;
   /** Which attempt of its retry policy the run is. */
@@ -350,7 +342,6 @@ export interface HistoryWire extends SearchAttributeWire {
   updateIdOf(request: Uint8Array): string;
   /** What an update brings along; `links`: of its callbacks. None of a request that cannot be read. */
   attachmentOf(request: Uint8Array): UpdateBrings;
-  /** Returns the request without its completion callbacks. */
   withoutCallbacks(request: Uint8Array): Uint8Array;
   /** temporal.api.update.v1.Outcome */
   encodeFailedUpdate(failure: Uint8Array | undefined): Uint8Array;

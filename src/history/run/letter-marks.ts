@@ -9,7 +9,6 @@ import { failureBytes, type TaskFailure } from '../commands/hand-over-commands.t
 import type { PendingTask } from './tasks.ts';
 import type { LetterName } from '../commands/redrive-commands.ts';
 
-/** What has come of it. */
 export type LetterOutcome =
   | { readonly kind: 'applied' }
   /** There was nothing left to do; why, for people. */
@@ -167,7 +166,6 @@ export function markKey({ queue, messageId }: LetterName): string {
 
 const MARK_BYTES = 256;
 
-/** Bytes of a mark in memory and in a row. */
 function markBytes({ outcome }: LetterMark): number {
   return MARK_BYTES + (outcome?.kind === 'failed' ? failureBytes(outcome.failure) : 0);
 }

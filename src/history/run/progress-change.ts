@@ -1,7 +1,4 @@
-/**
- * How a record says how far a schedule is. There may be a thousand starts that wait, are under way, or are left of backfills, and each answer to one
- * of them is a record: it has what changes of those lists, and not the lists.
- */
+/** How a record says how far a schedule is: of lists that may be a thousand long, and change with each answer, it has the change alone. */
 import type { ScheduleProgress } from '../../schedules/schedule.ts';
 
 /** From index `from` on so many go, and those that are added come in their place. */

@@ -1,7 +1,4 @@
-/**
- * What one accepted command wrote. Events are history, encoded once; facts are what history does not show; tasks are explicit, with
- * their ids, and never derived again. `evolve` of records in log order is the whole truth about a shard.
- */
+/** What one accepted command wrote (see Records in README.md). `evolve` of records in log order is the whole truth about a shard. */
 import type { AnsweredRequest } from './answered-requests.ts';
 import type { AskedByOperator } from '../commands/operation-commands.ts';
 import type { ActivityOptions } from './activity-operations.ts';
@@ -37,10 +34,7 @@ export type HistoryRecord = {
 
 /** What few records have: of runs and tasks of any workflow ids. Absent: none. */
 export type AboutShard = {
-  /**
-   * Closed runs whose retention is over, of any workflow ids: nothing of them stays, nor their retention timers. The same whether they are in
-   * memory or not.
-   */
+  /** Closed runs, in memory or not, whose retention is over: nothing of them stays, nor their retention timers. */
   readonly retiredRuns?: readonly RunKey[];
   /** Tasks for workers, of any runs, that matching has stored: no takeover offers them again. */
   readonly taskIdsAtMatching?: readonly number[];
@@ -48,7 +42,6 @@ export type AboutShard = {
   readonly tasksHandedOver?: readonly HandedOverTask[];
   /** Hand-overs of earlier records that queues have accepted. */
   readonly lettersAccepted?: readonly AcceptedLetters[];
-  /** Letters whose tasks are pending once more. */
   readonly lettersBegun?: readonly BegunLetter[];
   /** Executions of dead letters that have ended, begun by earlier records or by this one. */
   readonly lettersEnded?: readonly EndedLetter[];
@@ -63,7 +56,6 @@ export type RunChange = {
   readonly facts: readonly PlacedFact[];
 };
 
-/** A change that makes its run. */
 export function beginsRun({ events }: RunChange): boolean {
   return events[0]?.event.eventId === 1;
 }
@@ -108,7 +100,6 @@ export type Fact =
       readonly failure: Uint8Array | undefined;
     }
   | { readonly kind: 'activityBackoffEnded'; readonly scheduledEventId: number }
-  /** An operator has paused them, all at once. */
   | ({ readonly kind: 'activitiesPaused'; readonly scheduledEventIds: readonly number[] } & AskedByOperator)
   /** The workflow of these activities is paused: they wait for its unpause. */
   | { readonly kind: 'activitiesWithheld'; readonly scheduledEventIds: readonly number[] }
@@ -165,7 +156,6 @@ export type Fact =
   | { readonly kind: 'runPutAside'; readonly failedCommand: string; readonly taskId: number; readonly reason: string }
   /** The run is aside no longer: its tasks wait in the queues again. */
   | { readonly kind: 'runTakenBack' }
-  /** The run is deleted: nothing of it stays. */
   | { readonly kind: 'runForgotten' };
 
 export type FactOf<Kind extends Fact['kind']> = Extract<Fact, { readonly kind: Kind }>;

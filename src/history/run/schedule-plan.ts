@@ -20,7 +20,6 @@ export function planOf(wire: HistoryWire, key: RunKey, definition: Uint8Array): 
   return plan;
 }
 
-/** The id of the workflow that is to start for that time. */
 export function actionWorkflowId({ keepsWorkflowId, workflow: { workflowId } }: Plan, nominalTimeMs: number): string {
   return keepsWorkflowId ? workflowId : `${workflowId}-${actionTimeText(nominalTimeMs)}`;
 }

@@ -30,7 +30,6 @@ import type { TimerView } from './timer-queue.ts';
 
 /** The shard as decisions see it. `Shard` (shard/shard.ts) holds it, and lets `evolve` alone change it. */
 export type ShardView = {
-  /** The last task id given out. */
   readonly taskIdLast: number;
   /** Time of the last record: `now` never goes below it. */
   readonly timeMs: number;
@@ -40,10 +39,7 @@ export type ShardView = {
   readonly runs: ReadonlyMap<string, RunView>;
   /** The newest run of each workflow id, by `executionKey`. */
   readonly currentRuns: ReadonlyMap<string, RunView>;
-  /**
-   * By `childStartKey`: the first run of each child, until its retention ends. So a start that is delivered again finds what it made,
-   * whatever has become of it and whoever has the workflow id by now.
-   */
+  /** By `childStartKey`: the first run of each child until its retention ends: a start that is delivered again finds what it made. */
   readonly childStarts: ReadonlyMap<string, string>;
   /** Pending transfer tasks in the order of their ids, but for those that were put aside meanwhile. */
   readonly transfers: ReadonlyMap<number, PendingTransfer>;
@@ -61,7 +57,6 @@ export type ShardView = {
   readonly unsentTasks: UnsentTasksView;
   /** What checkpoints have to write; undefined: there is no database. */
   readonly changes: { isGone(taskId: number): boolean } | undefined;
-  /** The ids of these tasks of a run. */
   undeliveredOf(runId: string): Iterable<number>;
   /** The run is not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
   isRunCold(key: RunKey): boolean;
@@ -84,10 +79,7 @@ export function childStartKey(parent: { readonly runId: string; readonly initiat
   return `${parent.runId}:${parent.initiatedEventId}`;
 }
 
-/**
- * What an execution is, and what it has as such; the record that begins a run says so. All are on the same journals and follow the
- * same rules of commit, but are begun, closed and described in their own way. Whoever treats them differently chooses exhaustively by it.
- */
+/** What an execution is, and has as such. The rules of commit are the same; whoever treats them differently chooses exhaustively by it. */
 export type Own = { readonly archetype: 'workflow' } | Schedule | Batch;
 
 export type Archetype = Own['archetype'];
@@ -149,7 +141,6 @@ export type Activity = {
   readonly scheduledEventId: number;
   readonly activityId: string;
   readonly attributes: ActivityTaskScheduledAttributes;
-  /** When the first attempt was scheduled. */
   readonly firstScheduledTimeMs: number;
   /** When this attempt is scheduled: in the future while it waits for a retry. */
   readonly scheduledTimeMs: number;
@@ -224,7 +215,6 @@ export type WorkflowUpdate = {
 };
 
 export type Reset = {
-  /** Who asked for it. */
   readonly requestId: string;
   readonly timeMs: number;
   /** The time of the first event, which is a copy. */
@@ -233,10 +223,7 @@ export type Reset = {
   readonly bases: readonly BaseRun[];
 };
 
-/**
- * The run is prepared for a reset (reset/reset-workflow.ts): it gets the events of its base run, part by part. Nobody finds it (`findRun`), it is
- * the newest of no workflow id and in no list, and has no task but the end of its retention, which drops it when nobody goes on with it.
- */
+/** The run is prepared for a reset (reset/reset-workflow.ts): nobody finds it, and the end of its retention drops it. */
 export type Preparation = { readonly baseRunId: string };
 
 /** `lastEventId`: of the events up to here, those that no base run before it has. */
@@ -267,20 +254,14 @@ export type Run = {
   closeAttempted: boolean;
   sticky: StickyAttributes | undefined;
   cancelRequested: boolean;
-  /**
-   * Its first event, of a run with a retry policy or a cron schedule: the next one begins with the same. Until it closes; undefined: it has
-   * neither.
-   */
+  /** Its first event, with which the next run begins too, until it closes; undefined: it has neither retry policy nor cron schedule. */
   startedWith: WorkflowExecutionStartedAttributes | undefined;
   memo: Uint8Array | undefined;
   searchAttributes: Uint8Array | undefined;
   signalCount: number;
   /** Start requests that made this run or attached to it. */
   requestIds: readonly RequestIdEntry[];
-  /**
-   * Events that wait for the end of the started workflow task, in order of arrival. Grows in place, and a fork has its own: one task may
-   * cancel 25,000 activities, and each cancellation waits here.
-   */
+  /** Wait for the end of the started workflow task, in order of arrival. Grows in place: one task may cancel 25,000 activities. */
   buffered: HistoryEvent[];
   bufferedBytes: number;
   /** Run or execution timeout. */
@@ -302,7 +283,6 @@ export type Run = {
   own: Own;
   /** The schedule that has started its chain; undefined: none has. */
   scheduledBy: ScheduledBy | undefined;
-  /** Who wants to hear of its end. */
   callbacks: readonly Callback[];
   signalRequestIds: Pending<string, RequestIdEntry>;
   /** Updates that events tell of, by their ids: completed ones too, so that who asks again is answered again. */
@@ -310,7 +290,6 @@ export type Run = {
   activities: Pending<number, Activity>;
   /** What attempts have left behind, and no history shows: heartbeat details and last failures of all pending activities. */
   attemptBytes: number;
-  /** Activity id -> that activity's scheduled event id. */
   activityIds: Pending<string, { readonly scheduledEventId: number }>;
   timers: Pending<string, UserTimer>;
   children: Pending<number, Child>;
@@ -321,13 +300,9 @@ export type Run = {
 type ViewOf<Held> =
   Held extends Pending<infer Key, infer Value> ? PendingView<Key, Value> : Held extends HistoryEvent[] ? readonly HistoryEvent[] : Held;
 
-/**
- * A run that is only read. Nothing that changes a `Run` takes one: a run of the shard is had for change from `Shard.change` alone, which
- * notes that it changes, and a decision changes its fork.
- */
+/** A run that is only read. For change one is had from `Shard.change` alone, which notes that it changes; a decision changes its fork. */
 export type RunView = { readonly [Name in keyof Run]: ViewOf<Run[Name]> };
 
-/** A run that is known to be of this archetype. */
 export type RunOf<Kind extends Archetype> = RunView & { readonly own: Extract<Own, { readonly archetype: Kind }> };
 
 export function isOf<Kind extends Archetype>(archetype: Kind, run: RunView | undefined): run is RunOf<Kind> {

@@ -1,7 +1,4 @@
-/**
- * What a committed record obliges its shard to do. Pending tasks are part of the folded state and run after commit, at least once;
- * whoever receives them deduplicates. Task ids come from one counter per shard and are never reused.
- */
+/** What a committed record obliges its shard to do, at least once: who receives it deduplicates. Ids come from one counter of the shard. */
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { CloseOutcome, ParentLink } from '../commands/history-commands.ts';
 import type { PriorityFields } from '../../kernel/priority.ts';
@@ -75,10 +72,7 @@ export type TransferTask =
   | (OutboxOf<'lookAtAction'> & { readonly startId: number; readonly target: RunKey })
   /** This run, which a schedule has started, closed for good: tell the schedule. */
   | (OutboxOf<'notifySchedule'> & { readonly schedule: RunKey; readonly startId: number })
-  /**
-   * A completion callback of a run that has closed, or of an update that is over: one attempt to call it. `stamp`: which attempt; `destination`: whom it
-   * calls, `https://host:port`.
-   */
+  /** One attempt (`stamp`: which) at a callback of a closed run, or of an update that is over. `destination`: `https://host:port`. */
   | (TransferOf<'invokeCallback'> & { readonly callbackId: string; readonly stamp: number; readonly destination: string })
   /** A database has refused the row of List. Never pending but for its letter: it comes into the line of its queue at once. */
   | (TransferOf<'upsertVisibility'> & { readonly isClosed: boolean });
@@ -90,10 +84,7 @@ type TimerOf<Kind extends string> = {
   readonly key: RunKey;
 };
 
-/**
- * A timer whose task is finished is gone from the state, and its entry in the heap is passed over (timer-queue.ts). One whose subject has
- * moved on without finishing it (stamp, attempt) does nothing when it fires.
- */
+/** One whose task is finished is gone; one whose subject has moved on without finishing it (stamp, attempt) does nothing when it fires. */
 export type TimerTask =
   | (TimerOf<'userTimer'> & { readonly timerId: string; readonly startedEventId: number })
   | (TimerOf<'activityTimeout'> & {
@@ -111,7 +102,6 @@ export type TimerTask =
   | TimerOf<'firstWorkflowTask'>
   | TimerOf<'runTimeout'>
   | TimerOf<'executionTimeout'>
-  /** Retention of a closed run is over: forget it. */
   | TimerOf<'retention'>
   /** The history of a closed run is to be archived; until then the run has no retention. */
   | TimerOf<'archiveExecution'>
@@ -133,10 +123,7 @@ export type CallbackBackoffTask = TaskOf<'callbackBackoff'>;
 export type NewTask = NewTaskOf<Task>;
 type NewTaskOf<Any extends Task> = Any extends Task ? Omit<Any, 'taskId' | 'key' | 'version'> : never;
 
-/**
- * A transfer task as it waits. `evolve` gives the news of a close what the close in the same record says: so the news can be told, and
- * its task ended, without a change of the run that closed.
- */
+/** As it waits: `evolve` gives news of a close what the close says, so that they can be told, and end, without a change of the run. */
 export type PendingTransfer = Exclude<TransferTask, NewsOfClose> | (NewsOfClose & { readonly outcome: CloseOutcome });
 
 export type NewsOfClose = TaskOf<'notifyParent' | 'notifySchedule'>;
@@ -150,7 +137,6 @@ export type PendingTask = PendingTransfer | TimerTask;
 /** What takes I/O of unknown length, and tells its shard what has come of it by a command (src/actors/history/side-tasks). */
 export type SideTask = TaskOf<'invokeCallback' | 'upsertVisibility'>;
 
-/** Timers that run beside the shard. */
 export type BesideTimer = TaskOf<'archiveExecution' | 'letterCheck' | 'batchStep'>;
 
 export function runsBeside(task: TimerTask): task is BesideTimer {

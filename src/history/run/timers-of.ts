@@ -2,9 +2,8 @@ import { unreachable } from '../../kernel/assert.ts';
 import type { Own, RunView } from './state.ts';
 
 /**
- * The task ids of a run's timers, but for retention and for callbacks that are tried again; among them ids of timers that have ended, and 0. A shard
- * has hundreds of thousands of timers, and no index by run, for which every command would pay: whatever a timer is for remembers its id
- * (`rememberTask`).
+ * The task ids of a run's timers, but for retention and callbacks; among them ids of timers that have ended, and 0. There is no index by run,
+ * for which every command would pay: whatever a timer is for remembers its id (`rememberTask`).
  */
 export function* timersOf(run: RunView): Iterable<number> {
   yield run.timeoutTaskId;

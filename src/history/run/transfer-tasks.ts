@@ -1,7 +1,4 @@
-/**
- * The pending transfer tasks of a shard that are in memory. A map is the truth and is what is hashed; which of them somebody tries to deliver is
- * no part of it.
- */
+/** The pending transfer tasks in memory. A map is the truth and is what is hashed; which of them somebody tries is no part of it. */
 import { type DispatchTask, isDispatch, type PendingTransfer } from './tasks.ts';
 
 export class TransferTasks {

@@ -43,7 +43,6 @@ export type Volatile = {
 type ViewOf<Held> =
   Held extends Map<infer Key, infer Value> ? ReadonlyMap<Key, ViewOf<Value>> : Held extends Set<infer Id> ? ReadonlySet<Id> : Held;
 
-/** What a decision sees of it. */
 export type VolatileView = { readonly [Name in keyof Volatile]: ViewOf<Volatile[Name]> };
 
 /** The one that is pending, in history or not. */

@@ -346,7 +346,6 @@ function happen(run: RunDraft, change: (progress: ScheduleProgress) => ScheduleP
 // ── What is written of it ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 type Written = {
-  /** What has changed, besides its progress. */
   readonly definition?: Uint8Array;
   readonly last?: Last | undefined;
   /** Fields to be set, and without a value to be removed. */

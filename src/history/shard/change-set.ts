@@ -44,10 +44,7 @@ export class ChangeSet {
     this.currentRuns.set(executionKey(key.namespaceId, key.workflowId), key);
   }
 
-  /**
-   * Its pointer stays among the changes: were there an older run of the same workflow id in the table, with a pointer to it, that one would be
-   * found again.
-   */
+  /** Its pointer stays among the changes: an older run of the workflow id in the table, with a pointer to it, would be found again. */
   runForgotten({ key, start: { parent } }: RunView): void {
     this.runs.delete(key.runId);
     this.runRetired(key);
@@ -96,7 +93,6 @@ export class ChangeSet {
     this.goneTransfers.add(taskId);
   }
 
-  /** A task whose row cannot be read is gone. */
   unreadTaskGone({ taskId, kind }: UnreadTask): void {
     this.atMatching.delete(taskId);
     (kind === 'timer' ? this.goneTimers : this.goneTransfers).add(taskId);

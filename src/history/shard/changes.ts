@@ -100,7 +100,6 @@ export class Changes {
     return this.#since.retired.has(runId) || this.#cut?.changes.retired.has(runId) === true;
   }
 
-  /** How many those are. */
   get retiredCount(): number {
     return this.#since.retired.size + (this.#cut?.changes.retired.size ?? 0);
   }
@@ -110,7 +109,6 @@ export class Changes {
     return this.#since.currentRuns.has(execution) || this.#cut?.changes.currentRuns.has(execution) === true;
   }
 
-  /** How many checkpoints are durable. */
   get durableCount(): number {
     return this.#durableCount;
   }

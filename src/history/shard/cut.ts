@@ -24,7 +24,6 @@ export class Cut {
   /** Runs whose rows this checkpoint leaves as they are, and what waits for them. */
   readonly behind: BehindCut;
   readonly #encoding: Generator<undefined, ShardCheckpoint>;
-  /** The rows that are encoded, by run id. */
   readonly #rows = new Map<string, RunRow>();
   #checkpoint: ShardCheckpoint | undefined;
   #problem: { readonly error: unknown } | undefined;

@@ -25,7 +25,6 @@ export class HotRuns {
   readonly #closed = new LinkedList<HotRun>();
   #bytes = 0;
 
-  /** What all runs take together, roughly. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -49,7 +48,6 @@ export class HotRuns {
     this.#toEnd(run);
   }
 
-  /** The row of the run has so many bytes of state. */
   sized(runId: string, stateBytes: number, isClosed: boolean): void {
     const run = this.#byId.get(runId);
     if (run === undefined) return;
@@ -70,10 +68,7 @@ export class HotRuns {
     this.#bytes -= run.bytes;
   }
 
-  /**
-   * Offers them one after another to `leave`, until that many bytes have left or so many were looked at. What does not leave is looked at again
-   * behind all others.
-   */
+  /** Offers them in turn to `leave`, until so many bytes have left or so many were looked at. What does not leave goes to the end. */
   makeRoom(bytes: number, looksMax: number, leave: (runId: string) => boolean): void {
     const until = this.#bytes - bytes;
     // Closed ones that are not written yet must not keep open ones from leaving.

@@ -67,10 +67,7 @@ export class KeyFilter {
   }
 }
 
-/**
- * Two hashes, and not the one that chooses the shard: of that, all keys of a shard have the same remainder. An odd step, so that it is
- * never 0.
- */
+/** Not the hash that chooses the shard: of that all keys of a shard have the same remainder. An odd step, so that it is never 0. */
 export function hashOfKey(namespaceId: string, workflowId: string): KeyHash {
   return { at: fingerprint32(`${namespaceId}/${workflowId}`), step: (fingerprint32(`${workflowId}/${namespaceId}`) | 1) >>> 0 };
 }

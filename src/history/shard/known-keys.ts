@@ -48,7 +48,6 @@ export class KnownKeys {
     return this.#filter === undefined || (this.#deleted > keysAtFirst && this.#deleted > this.#filter.size / 3);
   }
 
-  /** A key begins, or is found in the table. */
   add({ namespaceId, workflowId }: ExecutionId): void {
     const hash = hashOfKey(namespaceId, workflowId);
     this.#filter?.add(hash);
@@ -83,7 +82,6 @@ export class KnownKeys {
     for (const { namespaceId, workflowId } of ids) this.#next.add(hashOfKey(namespaceId, workflowId));
   }
 
-  /** All pages were read. */
   rebuilt(): void {
     assert(this.#next !== undefined, 'a filter is being built');
     this.#filter = this.#next;

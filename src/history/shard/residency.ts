@@ -20,7 +20,6 @@ export type StartedBy = { readonly runId: string; readonly initiatedEventId: num
 
 export type UnreadTask = { readonly taskId: number; readonly kind: 'transferTask' | 'timer'; readonly error: unknown };
 
-/** What has to be loaded. */
 export type LoadKey =
   /** The newest run of a workflow id. */
   | ({ readonly kind: 'current' } & ExecutionId)
@@ -28,10 +27,7 @@ export type LoadKey =
   /** The first run of a child that this parent has started here. */
   | { readonly kind: 'childStart'; readonly parentRunId: string; readonly initiatedEventId: number };
 
-/**
- * What is known to be nowhere is remembered for the decisions that wait for it, not for ever: the oldest goes, and is asked for again. Far more
- * than are ever on their way.
- */
+/** For the decisions that wait for it, not for ever: the oldest goes, and is asked for again. Far more than are ever on their way. */
 const absentMax = 10_000;
 
 export class Residency {
@@ -45,7 +41,6 @@ export class Residency {
   #allHere = true;
   readonly #absent = new Set<string>();
 
-  /** Nothing has left memory. */
   get allHere(): boolean {
     return this.#allHere;
   }
@@ -54,7 +49,6 @@ export class Residency {
     this.#allHere = false;
   }
 
-  /** Memory begins with a part of the table. */
   beginsInPart(): void {
     this.#allHere = false;
     this.keys.unknown();

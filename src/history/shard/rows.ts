@@ -1,7 +1,4 @@
-/**
- * A shard as rows: what a checkpoint writes to a database, and what a shard is made of again. Plain data; the database port adds history and
- * visibility, which the core does not keep.
- */
+/** A shard as rows: what a checkpoint writes, and a shard is made of again. The database port adds history and visibility. */
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { EventsLeftOut } from './state-wire.ts';
 

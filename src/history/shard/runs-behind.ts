@@ -16,11 +16,9 @@ export type RunBehind = {
   readonly key: RunKey;
   /** Why it is behind, for people. */
   readonly reason: string;
-  /** How many records wait for it. */
   readonly records: number;
 };
 
-/** What a checkpoint says of them. */
 export type BehindCut = {
   readonly runs: readonly (RunKey & { readonly records: number })[];
   /** Records that no checkpoint has written; `index`: from 1. */
@@ -74,7 +72,6 @@ export class RunsBehind {
     }
   }
 
-  /** For a run that has ended for good. */
   delete(runId: string): void {
     this.#runs.delete(runId);
   }

@@ -29,7 +29,6 @@ export class Shard implements ShardView {
   timeMs = 0;
   handOvers: HandOverLines | undefined;
   letterMarks: LetterMarks | undefined;
-  /** Counts the runs in memory and in the table. */
   runCount = 0;
   readonly #runs = new Map<string, Run>();
   readonly runs: ReadonlyMap<string, RunView> = this.#runs;
@@ -73,7 +72,6 @@ export class Shard implements ShardView {
     return this.#unsentTasks;
   }
 
-  /** Which of the transfers wait. */
   get transferTasks(): TransferTasks {
     return this.#transfers;
   }
@@ -182,7 +180,6 @@ export class Shard implements ShardView {
 
   // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Waits in its queue, or aside if its run does. */
   addTask(task: PendingTask): void {
     this.taskIdLast = Math.max(this.taskIdLast, task.taskId);
     if (this.#waitsAside(task)) this.#waitAside(task);
@@ -279,7 +276,6 @@ export class Shard implements ShardView {
     this.#undeliveredIds.delete(runId);
   }
 
-  /** The timer cannot be decided now. Memory only. */
   postponeTimer(taskId: number, untilMs: number): void {
     this.#timers.postpone(taskId, untilMs);
   }
@@ -345,7 +341,6 @@ export class Shard implements ShardView {
     this.#childStarts.keep(task);
   }
 
-  /** All timers up to there are in memory. */
   moveTimerHorizon(place: TaskPlace): void {
     this.#timers.moveHorizon(place);
   }
@@ -398,7 +393,6 @@ export class Shard implements ShardView {
     return true;
   }
 
-  /** Takes out a run, with what leads to it. */
   takeOut({ key, start: { parent, firstRunId } }: RunView): void {
     const run = this.#runs.get(key.runId);
     this.#runs.delete(key.runId);

@@ -7,10 +7,7 @@ import type { AsideRun, Run, RunView } from '../run/state.ts';
 import type { PendingTask } from '../run/tasks.ts';
 import type { BehindCut } from './runs-behind.ts';
 
-/**
- * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
- * written; then one execution is lost, and nothing else.
- */
+/** What is encoded means the same when decoded: the canonical texts are equal. Decoding throws what cannot have been written. */
 export interface StateWire {
   encodeRun(run: RunView, aside: AsideRun | undefined): EncodedRun;
   /** `events`: for what the bytes leave out, if they do (`eventsLeftOut`). */

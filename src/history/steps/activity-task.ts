@@ -13,7 +13,6 @@ import { attributesOf } from '../run/activity-options.ts';
 import { dispatchPriority, mergedPriority } from '../commands/priority.ts';
 import type { Activity } from '../run/state.ts';
 
-/** Puts this attempt into its queue and arms its first timeout. */
 export function dispatchActivity(run: RunDraft, scheduledEventId: number): void {
   const activity = pendingActivity(run, scheduledEventId);
   const { taskQueue, scheduleToStartTimeoutMs, priority } = attributesOf(activity);
@@ -95,10 +94,7 @@ export function nextDeadline(activity: Activity): ActivityDeadline | undefined {
   return next;
 }
 
-/**
- * One timer an activity: its next deadline. A heartbeat moves its deadline without touching the timer; when that fires too early, it
- * is armed again.
- */
+/** One timer for its next deadline. A heartbeat moves that without touching the timer, which is armed again when it fires too early. */
 export function armActivityTimer(run: RunDraft, scheduledEventId: number): void {
   const activity = pendingActivity(run, scheduledEventId);
   run.finishTask(activity.timerTaskId);

@@ -15,7 +15,6 @@ export type OwnOfRun = Omit<StartAttributes, 'startDelayMs' | 'userMetadata' | '
   readonly initiator: number;
   readonly backoffMs: number;
   readonly lastCompletionResult: Uint8Array | undefined;
-  /** Completion callbacks. */
   readonly callbacks: readonly Uint8Array[];
 };
 

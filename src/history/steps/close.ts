@@ -1,7 +1,4 @@
-/**
- * The end of a run, whoever ends it: `decideClose` says whether it ends for good or another run goes on in its place. What it had pending
- * ends silently; children follow their parent close policy; a parent is told, unless another run goes on.
- */
+/** The end of a run. What was pending ends silently; children follow their parent close policy; a parent hears, unless another run goes on. */
 import { addEndOfRun, addRetention } from './end-of-run.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';

@@ -9,12 +9,10 @@ export function invokeCallbacks(run: RunDraft, isDue: (callback: Callback) => bo
   for (const callback of run.run.callbacks) if (callback.state === callbackState.standby && isDue(callback)) invoke(run, callback);
 }
 
-/** The update is over. */
 export function invokeOfUpdate(run: RunDraft, updateId: string): void {
   for (const callback of run.run.callbacks) if (waitsFor(callback, updateId)) invoke(run, callback);
 }
 
-/** The next attempt of the callback is due. */
 export function invoke(run: RunDraft, { callbackId, callback, attempt }: Callback): void {
   const destination = run.draft.wire.callbackDestination(callback);
   run.addTask({ kind: 'invokeCallback', callbackId, stamp: attempt + 1, destination });

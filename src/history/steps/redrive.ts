@@ -34,7 +34,6 @@ export function noop(detail: string): LetterOutcome {
 
 // ── Asked ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** undefined: the answer comes with the outcome. */
 export function executeLetter(draft: Draft, command: ExecuteLetter): HistoryReply | undefined {
   const { letter } = command;
   const mark = draft.shard.letterMarks?.get(letter);
@@ -155,7 +154,6 @@ function outlivesClose({ kind }: TimerTask): boolean {
   return kind === 'retention' || kind === 'archiveExecution' || kind === 'letterCheck';
 }
 
-/** Whether a worker is still awaited for the task. */
 function isAwaited(run: RunView, { kind, scheduledEventId, stamp }: DispatchTask): boolean {
   if (kind === 'workflowTask') {
     const { workflowTask } = run;
@@ -213,7 +211,6 @@ export function settleLetters(draft: Draft): void {
   }
 }
 
-/** Letters whose tasks end without anybody having said what has come of them. */
 function overlooked(draft: Draft, marks: LetterMarksView): readonly LetterMark[] {
   if (!marks.hasPending) return [];
   const said = new Set(draft.lettersEnded.map(({ letter }) => letter));

@@ -23,10 +23,7 @@ import {
   stickyScheduleToStart,
 } from './workflow-task.ts';
 
-/**
- * To a worker that polls, unless a task is pending already, whatever its kind: updates ride on that. A workflow that waits for its first task
- * (start delay, cron, retry) has it earlier then.
- */
+/** To a worker that polls, unless a task is pending: updates ride on that. One that waits for its first task has it earlier then. */
 export function offerSpeculative(draft: Draft, run: RunView): void {
   const offered = schedule(draft, run);
   if (offered === undefined) return;

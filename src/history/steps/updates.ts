@@ -36,10 +36,7 @@ export type SentUpdate = { readonly updateId: string; readonly request: Uint8Arr
 
 const nothingSent: readonly SentUpdate[] = [];
 
-/**
- * Those that wait for a task, as many as it may carry, and at least one; the others wait for the next. A poll that asks for its task once more,
- * for its answer was lost, gets what went with it.
- */
+/** Those that wait, as many as a task may carry and at least one. A poll that asks again, its answer lost, gets what went with it. */
 export function takeUpdates(draft: Draft, run: RunView, startedEventId: number): readonly SentUpdate[] {
   const { runId } = run.key;
   if (draft.volatile.updates.size === 0 && draft.changes.length === 0) return nothingSent;
@@ -73,7 +70,6 @@ export function hasUpdatesToSend(draft: Draft, runId: string): boolean {
 
 // ── Those that come to their end, and who waits for them ──────────────────────────────────────────────────────────────────────
 
-/** What came of an update in a workflow task. */
 export type UpdateEnd = { readonly kind: 'accepted' } | { readonly kind: 'completed'; readonly outcome: Uint8Array } | UpdateRejection;
 
 export type UpdateRejection = { readonly kind: 'rejected'; readonly outcome: Uint8Array };

@@ -95,7 +95,6 @@ export function armWorkflowTaskTimeout(run: RunDraft, afterMs: number, timeout: 
   run.addTask({ kind: 'workflowTaskTimeout', fireTimeMs: run.draft.nowMs + afterMs, scheduledEventId, stamp, timeout });
 }
 
-/** A task that waits in the sticky queue moves to the normal one. */
 export function clearStickiness(draft: Draft, run: RunView): void {
   if (run.sticky === undefined) return;
   const changing = draft.open(run);
@@ -241,7 +240,6 @@ export function startedAttributes(start: StartOfTask & Pick<WorkflowTask, 'sched
 
 const noQueries: ReadonlyMap<string, Uint8Array> = new Map();
 
-/** Buffered queries ride on the task that starts. */
 function takeQueries(draft: Draft, runId: string): ReadonlyMap<string, Uint8Array> {
   if (draft.volatile.queries.size === 0) return noQueries;
   const queries = new Map<string, Uint8Array>();

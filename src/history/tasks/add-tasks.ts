@@ -1,7 +1,4 @@
-/**
- * Tasks from outside, into normal processing: as those of letters are executed again (src/history/redrive), but nobody waits for what comes of
- * them, and one that fails for good becomes a letter like any other.
- */
+/** Tasks from outside, into normal processing: as those of letters (steps/redrive.ts), but nobody waits, and failures become letters. */
 import { callbackState } from '../generated/enums.ts';
 import { callbackOf, hasFailed, isUnsettled } from '../run/callback.ts';
 import { retentionOf } from '../steps/end-of-run.ts';

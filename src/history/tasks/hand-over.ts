@@ -7,8 +7,6 @@
  * A task is in one of these places, never in two: what stands in a line is tried no more, has no row of its own, and is kept whole. It gets its
  * sequence before anybody is asked: a hand-over that is repeated after a crash is known to the owner by it. What is made obsolete while it
  * stands there becomes a letter all the same, for the owner may have it by then.
- *
- * A line is short. What finds no room stays pending and is tried on: nothing is dropped because a queue is away.
  */
 import { isDeleted } from '../run/reject.ts';
 import { assert } from '../../kernel/assert.ts';

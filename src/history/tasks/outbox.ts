@@ -52,12 +52,10 @@ function messageOf<Kind extends OutboxTask['kind']>(
   return run === undefined ? undefined : kinds[kind].message(run, task, newRunId, wire);
 }
 
-/** What a target's answer means for the task; undefined: nothing is settled, ask again later. */
 export function outboxOutcome(kind: OutboxTask['kind'], reply: HistoryReply): OutboxOutcome | undefined {
   return kinds[kind].outcome(reply);
 }
 
-/** What it means that the target cannot write what it is asked for; undefined: the protocol has no such answer. */
 export function outboxTooLarge(kind: OutboxTask['kind']): OutboxOutcome | undefined {
   return kinds[kind].tooLarge;
 }

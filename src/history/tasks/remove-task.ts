@@ -1,7 +1,4 @@
-/**
- * An operator takes a pending task away: whatever it was for does not happen. What a run waits for before it may go is settled along with it, so
- * that none stays for ever because of that.
- */
+/** An operator takes a pending task away: what it was for does not happen. What its run waits for is settled, or it would stay for ever. */
 import { archiveTaskOver } from '../execution/archive.ts';
 import { failCallback } from '../execution/callback-attempts.ts';
 import type { Draft } from '../draft/draft.ts';

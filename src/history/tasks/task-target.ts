@@ -1,7 +1,4 @@
-/**
- * Whether a task that comes from outside is for what its run has asked for. A task says it, and so does the state of its run: where the two differ, one part
- * of the work would be done here and the rest there.
- */
+/** Whether a task from outside is for what its run has asked for: were it not, part of the work would be done here and the rest there. */
 import { attributesOf } from '../run/activity-options.ts';
 import type { HistoryWire } from '../run/history-replies.ts';
 import { actionWorkflowId, planOf } from '../run/schedule-plan.ts';

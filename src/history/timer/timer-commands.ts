@@ -26,7 +26,6 @@ export function startTimer(completion: Completion, command: CommandOfType<'start
   return undefined;
 }
 
-/** The task that fires it. */
 export function armUserTimer(run: RunDraft, timerId: string): void {
   const timer = run.run.timers.get(timerId);
   assert(timer !== undefined, 'a timer that is armed is pending');

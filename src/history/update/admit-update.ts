@@ -21,7 +21,6 @@ import type { PollUpdate, UpdateAttributes, UpdateWorkflow } from '../commands/u
 /** A task that fails again and again will not answer an update either. */
 const failingAttempts = 3;
 
-/** undefined: the answer comes later. */
 export function updateWorkflow(draft: Draft, command: UpdateWorkflow): HistoryReply | undefined {
   const { key, firstExecutionRunId, update } = command;
   const run = findRun(draft.shard, key);

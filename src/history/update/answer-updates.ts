@@ -21,7 +21,6 @@ import type { UpdateMessage } from '../commands/update-commands.ts';
 
 const badMessage = 'badUpdateWorkflowExecutionMessage';
 
-/** The command that places one. */
 export function protocolMessage(completion: Completion, { attributes }: CommandOfType<'protocolMessage'>): CommandFailure | undefined {
   if (attributes === undefined) return bad(badMessage, 'ProtocolMessageCommandAttributes is not set on ProtocolMessageCommand.');
   const { messageId } = attributes;
@@ -205,7 +204,6 @@ export function areRefusals(draft: Draft, run: RunView, messages: readonly Updat
   return admittedByEvent(run).next().done === true;
 }
 
-/** Rejects without a trace in history. */
 export function refuseUpdates(draft: Draft, run: RunView, messages: readonly UpdateMessage[]): void {
   const ends = new Map<string, UpdateEnd>();
   for (const { updateId, body } of messages) {

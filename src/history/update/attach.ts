@@ -69,10 +69,7 @@ function addAttachment(run: RunDraft, { updateId, requestId, callbacks }: Attach
   addOptionsUpdated(run, { workflowUpdateOptions: [{ updateId, attachedRequestId: requestId, attachedCompletionCallbacks: callbacks }] });
 }
 
-/**
- * Updates that no worker has accepted are in memory alone, so what they take there has a limit beside those of each run. undefined: there is
- * room for so many bytes more.
- */
+/** Updates that no worker has accepted are in memory alone: their bytes have a limit beside those of each run. undefined: there is room. */
 export function noRoomInNamespace({ volatile, limits }: Draft, namespaceId: string, bytes: number): Rejected | undefined {
   const { updateBytesPerNamespaceMax } = limits;
   if ((volatile.updateBytes.get(namespaceId) ?? 0) + bytes <= updateBytesPerNamespaceMax) return undefined;

@@ -168,7 +168,6 @@ export function findStartedTask(draft: Draft, ref: WorkflowTaskRef): StartedTask
 
 type TaskProblem = { readonly kind: 'failed'; readonly cause: number } | { readonly kind: 'timedOut'; readonly timeoutType: number };
 
-/** `attempt` ended so. */
 function reportProblem(run: RunDraft, attempt: number, problem: TaskProblem): void {
   const { limits, wire } = run.draft;
   if (attempt < limits.workflowTaskProblemsReported) return;
@@ -176,7 +175,6 @@ function reportProblem(run: RunDraft, attempt: number, problem: TaskProblem): vo
   if (reportedText(run.run, wire) !== JSON.stringify(problems)) run.addFact({ kind: 'problemsReported', problems });
 }
 
-/** A task completed. */
 export function clearProblems(run: RunDraft): void {
   if (reportedText(run.run, run.draft.wire) !== undefined) run.addFact({ kind: 'problemsReported', problems: [] });
 }
