@@ -281,7 +281,8 @@ class Server {
     return {
       address: `${this.#parts.options.host}:${frontend.port}`,
       port: frontend.port,
-      metricsPort: frontend.portBeside,
+      metricsPort: frontend.metricsPort,
+      rolePorts: frontend.rolePorts,
       started,
       stop: () => (this.#stopped ??= this.#stop(frontend)),
     };

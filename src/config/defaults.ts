@@ -1,6 +1,7 @@
 /** What holds when a key is left out: the loader fills it in, the JSON Schema and the reference page show it. */
 export const defaults = {
   grpcPort: 7233,
+  rolePorts: { history: 7234, matching: 7235 },
   /** Where Temporal's web UI is looked for. */
   webUiPort: 8233,
   /** Nothing listens beyond this machine unless somebody asked for it. */

@@ -16,17 +16,21 @@ export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings
     ...(file === undefined
       ? {}
       : { log: effectiveLog(file.log), global: { membership: { maxJoinDuration: formatDurationMs(file.startMsMax) }, ...metrics } }),
-    services: {
-      frontend: {
-        rpc: { grpcPort: server.port, ...(server.host === 'localhost' ? { bindOnLocalHost: true } : { bindOnIP: server.host }) },
-      },
-    },
+    services: effectiveServices(server),
     persistence: { numHistoryShards: server.historyShards, ...(server.log.kind === 'embedded' ? embeddedStore(server.log.filename) : {}) },
     clusterMetadata: { currentClusterName: server.clusterName },
     ...effectiveArchival(server),
     ...dynamicConfigClient(server),
     ...perdureKeys(server),
   };
+}
+
+function effectiveServices({ host, port, rolePorts }: ServerSettings): object {
+  const at = (host: string, grpcPort: number | undefined): object => ({
+    rpc: { ...(grpcPort === undefined ? {} : { grpcPort }), ...(host === 'localhost' ? { bindOnLocalHost: true } : { bindOnIP: host }) },
+  });
+  const roles = Object.entries(rolePorts ?? {}).map(([role, { host, port, orFree }]) => [role, at(host, orFree ? undefined : port)]);
+  return { frontend: at(host, port), ...Object.fromEntries(roles) };
 }
 
 function dynamicConfigClient({ dynamicConfigFile: file }: ServerSettings): object {

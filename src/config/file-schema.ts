@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defaults } from './defaults.ts';
 import { limitSettings } from './limit-settings.ts';
+import type { PortRole } from './role-ports.ts';
 import {
   bytesBetween,
   duration,
@@ -41,33 +42,29 @@ const octalMode = () => matching(/^0?[0-7]{3}$/, 'an octal mode in quotes, such 
 const noTls = 'TLS on this server’s own ports is not available yet; remove the key and put a TLS proxy in front';
 const noAuthorization = 'authorization is not available yet; remove the key and restrict who can reach the port';
 
-const rpc = group({
-  grpcPort: key(port(), 'Port of the gRPC frontend. GET /health answers there too. 0 takes a free one.', { default: defaults.grpcPort }),
-  bindOnLocalHost: key(flag(), 'Listen on localhost only, which is 127.0.0.1 and ::1.', {
-    defaultText: 'true, unless bindOnIP names an address',
-  }),
-  bindOnIP: key(ip(), 'Address to listen on. 0.0.0.0 is every address of the machine: anybody who can reach the port can use it.'),
-  httpPort: unused('the HTTP API is not served yet'),
-  membershipPort: unused('has no effect: membership is kept on Kafka'),
-  httpAdditionalForwardedHeaders: unused('the HTTP API is not served yet'),
-  keepAliveServerConfig: unused(),
-  clientConnectionConfig: unused(),
-});
-
-const frontend = group({ rpc: key(rpc, 'Where the frontend listens.') });
-
-/** One process runs every role so far, behind the frontend's port. */
-const roleInFrontend = group({
-  rpc: key(
-    group({
-      ...rpc.shape,
-      grpcPort: key(port(), 'No effect yet: this role has no port.'),
-      bindOnLocalHost: key(flag(), 'No effect yet: this role has no port.'),
-      bindOnIP: key(ip(), 'No effect yet: this role has no port.'),
+const rpcOf = (what: string, grpcPort: number) =>
+  group({
+    grpcPort: key(port(), `Port of ${what}. GET /health answers there too. 0 takes a free one.`, { default: grpcPort }),
+    bindOnLocalHost: key(flag(), 'Listen on localhost only, which is 127.0.0.1 and ::1.', {
+      defaultText: 'true, unless bindOnIP names an address',
     }),
-    'Where this role will listen.',
-  ),
-});
+    bindOnIP: key(ip(), 'Address to listen on. 0.0.0.0 is every address of the machine: anybody who can reach the port can use it.'),
+    httpPort: unused('the HTTP API is not served yet'),
+    membershipPort: unused('has no effect: membership is kept on Kafka'),
+    httpAdditionalForwardedHeaders: unused('the HTTP API is not served yet'),
+    keepAliveServerConfig: unused(),
+    clientConnectionConfig: unused(),
+  });
+
+const frontend = group({ rpc: key(rpcOf('the gRPC frontend', defaults.grpcPort), 'Where the frontend listens.') });
+
+const roleWithPort = (role: PortRole) =>
+  group({
+    rpc: key(
+      rpcOf(`the ${role} role; if no port is named and this one is in use, a free one is taken`, defaults.rolePorts[role]),
+      'Where this role listens.',
+    ),
+  });
 
 const sqlDatastore = group({
   pluginName: key(text('a plugin name such as sqlite'), 'sqlite: the embedded log, for one server without Kafka.'),
@@ -295,9 +292,9 @@ export const fileSchema = group({
   services: key(
     group({
       frontend: key(frontend, 'The port of clients and workers.'),
-      history: key(roleInFrontend, 'Runs in the frontend’s process.'),
-      matching: key(roleInFrontend, 'Runs in the frontend’s process.'),
-      worker: key(roleInFrontend, 'Runs in the frontend’s process.'),
+      history: key(roleWithPort('history'), 'The history shards. Their port answers health checks.'),
+      matching: key(roleWithPort('matching'), 'The task queues. Their port answers health checks.'),
+      worker: unused('the worker role runs in this process, without a port'),
       'internal-frontend': unused('the internal frontend is not served yet'),
     }),
     'The roles of a server. One process runs them all.',

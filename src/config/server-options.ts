@@ -5,6 +5,7 @@ import type { DynamicEntries } from './dynamic-config.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { MetricsOptions } from './metrics-options.ts';
 import type { PostgresOptions } from './postgres-options.ts';
+import type { PortRole, RolePort } from './role-ports.ts';
 
 /** Where the journals live. */
 export type LogOptions =
@@ -35,6 +36,8 @@ export type ServerOptions = {
   /** The frontend's listener; `port` 0 takes a free one. */
   readonly host: string;
   readonly port: number;
+  /** Where roles listen beside the frontend; absent: nowhere. */
+  readonly rolePorts?: Readonly<Partial<Record<PortRole, RolePort>>>;
   readonly log: LogOptions;
   /** Fixed for ever at the first start of a log. */
   readonly historyShards: number;
@@ -101,6 +104,8 @@ export type RunningServer = {
   readonly port: number;
   /** Where metrics are served. */
   readonly metricsPort?: number | undefined;
+  /** Where the roles are served that have a port of their own. */
+  readonly rolePorts: Readonly<Partial<Record<PortRole, number | undefined>>>;
   readonly started: StartSummary;
   /** Drains and closes everything; idempotent. */
   stop(): Promise<void>;

@@ -14,6 +14,7 @@ import { postgresOptions } from './postgres-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { Problem, Report } from './problem.ts';
+import type { PortRole, RolePort } from './role-ports.ts';
 import type { DynamicConfigFileOptions, LogOptions, ServerOptions, StateLimits, StateOptions } from './server-options.ts';
 import type { Locate } from './yaml-file.ts';
 
@@ -54,10 +55,10 @@ export function settingsOf(
   const log = journals(config, options, report);
   const sizes = log?.kind === 'kafka' ? defaults.onKafka : defaults.embedded;
   const rpc = config.services?.frontend?.rpc;
-  warnAboutRoles(config, report);
   const server: ServerSettings = {
-    host: listenAddress(config, report),
+    host: listenAddress(config, 'frontend', report),
     port: rpc?.grpcPort ?? defaults.grpcPort,
+    rolePorts: { history: rolePort(config, 'history', report), matching: rolePort(config, 'matching', report) },
     // Without a log there is a problem, and no settings.
     log: log ?? { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
     historyShards: config.persistence?.numHistoryShards ?? sizes.historyShards,
@@ -109,9 +110,9 @@ function readText(filename: string): string | Error {
   }
 }
 
-function listenAddress(config: FileConfig, report: Report): string {
-  const rpc = config.services?.frontend?.rpc;
-  const path = ['services', 'frontend', 'rpc'];
+function listenAddress(config: FileConfig, role: 'frontend' | PortRole, report: Report): string {
+  const rpc = config.services?.[role]?.rpc;
+  const path = ['services', role, 'rpc'];
   if (rpc?.bindOnLocalHost === true && rpc.bindOnIP !== undefined) {
     report([...path, 'bindOnIP'], 'bindOnLocalHost is set too; keep one of them');
   }
@@ -121,13 +122,9 @@ function listenAddress(config: FileConfig, report: Report): string {
   return rpc?.bindOnIP ?? defaults.host;
 }
 
-/** One process runs every role so far, behind the frontend's port. */
-function warnAboutRoles(config: FileConfig, report: Report): void {
-  for (const role of ['history', 'matching', 'worker'] as const) {
-    if (config.services?.[role]?.rpc?.grpcPort !== undefined) {
-      report(['services', role, 'rpc', 'grpcPort'], 'this role has no port of its own yet; the frontend’s process runs it', 'warning');
-    }
-  }
+function rolePort(config: FileConfig, role: PortRole, report: Report): RolePort {
+  const port = config.services?.[role]?.rpc?.grpcPort;
+  return { host: listenAddress(config, role, report), port: port ?? defaults.rolePorts[role], orFree: port === undefined };
 }
 
 /** Undefined when the file does not say where the journals live: nothing is kept in memory because of a key that is missing. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { BatchOperations } from '../ports/batch-operations.ts';
+import { portRoles, type PortRole, type RolePort } from '../config/role-ports.ts';
 import { adminService } from './admin-service/admin-service.ts';
 import type { Host } from './admin-service/admin-context.ts';
 import { deadLetterService } from './deadletter-service/deadletter-service.ts';
@@ -17,7 +18,7 @@ import { deadLetterRpcs } from './rpcs/dead-letter-rpcs.ts';
 import { operatorRpcs } from './rpcs/operator-rpcs.ts';
 import { workflowRpcs } from './rpcs/workflow-rpcs.ts';
 import { Gate } from './transport/gate.ts';
-import { startListener, type Listener } from './transport/listener.ts';
+import { startListener, type Listener, type ListenerParts, type RunningListener } from './transport/listener.ts';
 import { jsonAnswer, page } from './transport/plain-http.ts';
 import { defaultTransportLimits, type TransportLimits } from './transport/transport-limits.ts';
 import { workflowService } from './workflow-service/workflow-service.ts';
@@ -30,15 +31,17 @@ export type FrontendOptions = {
   /** Which process this is, for `GET /health`; '' when nobody asks. */
   readonly instance?: string;
   readonly limits?: TransportLimits;
-  /** Stands beside the frontend's own listener: begins before it, and ends behind it. */
-  readonly beside?: Listener | undefined;
+  /** Begins before the frontend's own listener, and ends behind it. */
+  readonly scrape?: Listener | undefined;
+  readonly rolePorts?: Readonly<Partial<Record<PortRole, RolePort & { readonly topic: string }>>>;
   /** False: calls are answered UNAVAILABLE until `setServing(true)`. */
   readonly serving?: boolean;
 };
 
 export type Frontend = {
   readonly port: number;
-  readonly portBeside: number | undefined;
+  readonly metricsPort: number | undefined;
+  readonly rolePorts: Readonly<Partial<Record<PortRole, number | undefined>>>;
   setServing(serving: boolean): void;
   /** What shards have done to workflows for batch jobs. */
   batchOperations(): Promise<BatchOperations>;
@@ -51,20 +54,33 @@ export type Frontend = {
 /** What Temporal's server calls AdminService in health checks; no such service is there. */
 const adminServiceInHealth = 'temporal.api.adminservice.v1.AdminService';
 
-/** The frontend's port: WorkflowService, OperatorService, AdminService and health. Rejects when the port cannot be had. */
+/** The names by which Temporal's roles are asked in health checks, and the packages that these services really have. */
+const roleServices: Readonly<Record<PortRole, readonly string[]>> = {
+  history: ['temporal.api.workflowservice.v1.HistoryService', 'temporal.server.api.historyservice.v1.HistoryService'],
+  matching: ['temporal.api.workflowservice.v1.MatchingService', 'temporal.server.api.matchingservice.v1.MatchingService'],
+};
+
+/**
+ * The ports of a process: the frontend's with WorkflowService, OperatorService, AdminService, DeadLetterService and health; the roles' with health; metrics.
+ * Rejects when one of them cannot be had.
+ */
 export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
   const { ports } = options;
   const context = new HandlerContext(ports);
-  const health = new Health({
-    services: [...[workflowRpcs, operatorRpcs, adminRpcs, deadLetterRpcs].map(({ name }) => name), adminServiceInHealth],
-    admitting: options.serving ?? true,
-    condition: ports.condition,
-    state: ports.state,
-  });
+  const condition = { admitting: options.serving ?? true, condition: ports.condition, state: ports.state };
+  const served = [workflowRpcs, operatorRpcs, adminRpcs, deadLetterRpcs].map(({ name }) => name);
+  const health = new Health({ ...condition, services: [...served, adminServiceInHealth] });
+  const roles = rolesAt(options.rolePorts).map(([role, { topic, ...at }]) => ({
+    role,
+    at,
+    health: new Health({ ...condition, services: roleServices[role], topic }),
+  }));
+  const limits = options.limits ?? defaultTransportLimits;
   const startedTimeMs = ports.clock.wallMs();
   const id = randomUUID();
   let { port } = options;
-  const host = (): Host => ({ name: isEverywhere(options.host) ? hostname() : options.host, port, id, startedTimeMs });
+  let rolePorts: Frontend['rolePorts'] = {};
+  const host = (): Host => ({ rolePorts, name: isEverywhere(options.host) ? hostname() : options.host, port, id, startedTimeMs });
   const workflows = workflowService(context);
   const gate = gateOf(ports, health);
   let batches: Promise<BatchOperations> | undefined;
@@ -76,30 +92,58 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     port: options.port,
     services: [workflows, operatorService(context), adminService(context, host), deadLetterService(context), healthService(health)],
     pages: [...healthPages(health), page('POST /visibility/rebuild', async () => jsonAnswer(200, { shards: await rebuildList(ports) }))],
-    limits: options.limits ?? defaultTransportLimits,
+    limits,
   };
+  const ofRoles = roles.map(({ role, at, health }) => ({
+    role,
+    ...at,
+    services: [healthService(health)],
+    pages: healthPages(health),
+    limits,
+  }));
   const parts = { ...ports, gate, instance: options.instance ?? '' };
-  const beside = options.beside && (await startListener(options.beside, parts));
-  const server = await startListener(listener, parts).catch(async (error: unknown) => {
-    await beside?.stop(0);
-    throw error;
-  });
-  port = server.port;
+  const running = await startListeners([...(options.scrape === undefined ? [] : [options.scrape]), ...ofRoles, listener], parts);
+  const portOf = (role: Listener['role']): number | undefined => running.find((each) => each.role === role)?.port;
+  port = portOf('frontend') ?? port;
+  rolePorts = { history: portOf('history'), matching: portOf('matching') };
+  const setAdmitting = (admitting: boolean): void => {
+    for (const each of [health, ...roles.map((role) => role.health)]) each.setAdmitting(admitting);
+  };
   return {
     port,
-    portBeside: beside?.port,
+    metricsPort: portOf('metrics'),
+    rolePorts,
     batchOperations: () => (batches ??= loadBatches()),
-    setServing: (serving) => health.setAdmitting(serving),
+    setServing: (serving) => setAdmitting(serving),
     endWaitsOfDeleted: () => context.endWaitsOfDeleted(),
     stop: async (graceMs) => {
-      health.setAdmitting(false);
+      setAdmitting(false);
       context.drain();
       const timer = setTimeout(() => context.endPolls(), graceMs / 2);
-      await server.stop(graceMs);
+      await Promise.all(running.filter(({ role }) => role !== 'metrics').map((each) => each.stop(graceMs)));
       clearTimeout(timer);
-      await beside?.stop(0);
+      await running.find(({ role }) => role === 'metrics')?.stop(0);
     },
   };
+}
+
+function rolesAt(rolePorts: FrontendOptions['rolePorts'] = {}) {
+  return portRoles.flatMap((role) => {
+    const at = rolePorts[role];
+    return at === undefined ? [] : [[role, at] as const];
+  });
+}
+
+/** All of them, or none. */
+async function startListeners(listeners: readonly Listener[], parts: ListenerParts) {
+  const running: (RunningListener & Pick<Listener, 'role'>)[] = [];
+  try {
+    for (const listener of listeners) running.push({ role: listener.role, ...(await startListener(listener, parts)) });
+    return running;
+  } catch (error) {
+    await Promise.all(running.map((each) => each.stop(0)));
+    throw error;
+  }
 }
 
 function gateOf({ metrics, server, logger, clock }: FrontendPorts, health: Health): Gate {

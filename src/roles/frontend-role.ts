@@ -17,7 +17,7 @@ import { uuidAt } from '../kernel/uuid.ts';
 import { matchingPartitionOf } from '../kernel/task-queue.ts';
 import type { DeadLetters } from '../start/dead-letters.ts';
 import { workersOf } from '../start/workers.ts';
-import { deadLetterTopic } from '../topics/catalogue.ts';
+import { deadLetterTopic, historyTopic, matchingTopic } from '../topics/catalogue.ts';
 import { encodeLetterTask } from '../codec/letter-task-codec.ts';
 import { decodeTaskOf } from '../codec/task-info-codec.ts';
 import type { ClusterRole } from './cluster-role.ts';
@@ -53,7 +53,8 @@ export function startFrontendRole(parts: ProcessParts, roles: ServedRoles, setti
     port: options.port,
     instance: setting.instance,
     limits: { ...defaultTransportLimits, ...dynamicConfig.values(transportSettings) },
-    beside: options.metrics && parts.metrics && scrapeListener(options.metrics, parts.metrics),
+    scrape: options.metrics && parts.metrics && scrapeListener(options.metrics, parts.metrics),
+    rolePorts: rolePortsOf(parts),
     ports: {
       ...ofProcess(parts, setting),
       ...ofConfig(parts),
@@ -64,6 +65,13 @@ export function startFrontendRole(parts: ProcessParts, roles: ServedRoles, setti
       },
     },
   });
+}
+
+function rolePortsOf({ options: { rolePorts: { history, matching } = {} }, prefix }: ProcessParts) {
+  return {
+    ...(history === undefined ? {} : { history: { ...history, topic: historyTopic(prefix) } }),
+    ...(matching === undefined ? {} : { matching: { ...matching, topic: matchingTopic(prefix) } }),
+  };
 }
 
 function ofProcess(

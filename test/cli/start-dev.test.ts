@@ -29,6 +29,7 @@ describe('server start-dev', () => {
     expect(await optionsOf()).toEqual({
       host: 'localhost',
       port: 0,
+      rolePorts: {},
       metrics: { host: 'localhost', port: 0, path: '/metrics', naming: defaultNaming, timerBoundsMs: undefined },
       log: { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
       historyShards: 4,
@@ -104,6 +105,17 @@ describe('server start-dev', () => {
     expect(metrics).toMatchObject({ host: '127.0.0.1', port: 9090, path: '/metrics' });
   });
 
+  const [history, matching] = [7234, 7235].map((port) => ({ host: '127.0.0.1', port, orFree: true }));
+  test.each([
+    [[], {}],
+    [['--no-role-ports'], {}],
+    [['--role-ports'], { history, matching }],
+    [['--history-port', '0'], { history: { host: '127.0.0.1', port: 0, orFree: false } }],
+    [['--role-ports', '--matching-port', '9'], { history, matching: { host: '127.0.0.1', port: 9, orFree: false } }],
+  ])('%j opens ports of roles: %j', async (flags, rolePorts) => {
+    expect((await optionsOf('--ip', '127.0.0.1', ...flags)).rolePorts).toEqual(rolePorts);
+  });
+
   test('accepts every flag whose feature is not there yet', async () => {
     const options = await optionsOf(
       '--http-port',
@@ -119,7 +131,6 @@ describe('server start-dev', () => {
       '--ui-codec-endpoint',
       'http://x',
       '--ui-disable-news-fetch',
-      '--role-ports',
     );
     expect(options).toEqual(await optionsOf());
   });
@@ -261,8 +272,15 @@ describe('a flag that makes no sense is refused before anything starts', () => {
 describe('the banner', () => {
   const embedded = (filename: string | undefined) => ({ kind: 'embedded', filename, sqlitePragmas: [] }) as const;
 
+  const ports = (port: number) => ({ port, rolePorts: {} });
+
+  test('names the ports of roles that are open', () => {
+    const shown = banner({ host: '::1', log: embedded(undefined) }, { port: 1, rolePorts: { history: 2, matching: 3 } });
+    expect(shown).toContain('Server:               localhost:1\nHistory:              localhost:2\nMatching:             localhost:3\n');
+  });
+
   test('pads labels to 21 columns and one blank', () => {
-    const lines = banner({ host: 'localhost', log: embedded(undefined) }, 7233).split('\n');
+    const lines = banner({ host: 'localhost', log: embedded(undefined) }, ports(7233)).split('\n');
     expect(lines[0]).toMatch(/^Perdure \d+\.\d+\.\d+\+sources \(Temporal API 1\.63, Node \d+\.\d+\)$/);
     expect(lines.slice(1)).toEqual([
       '',
@@ -276,7 +294,7 @@ describe('the banner', () => {
   });
 
   test('names the two files, which belong together', () => {
-    expect(banner({ host: '0.0.0.0', log: embedded('perdure.db') }, 1)).toContain(
+    expect(banner({ host: '0.0.0.0', log: embedded('perdure.db') }, ports(1))).toContain(
       '\nServer:               0.0.0.0:1\nPersistence:          perdure.db and perdure.db-state\n',
     );
   });
@@ -284,12 +302,12 @@ describe('the banner', () => {
   test('what it tells to try reaches this server', () => {
     const fault = parseDevFault('task=TASK_TYPE_USER_TIMER,error=planted,share=0.25,namespace=orders,kind=permanent');
     if ('problem' in fault) throw new Error(fault.problem);
-    expect(banner({ host: 'localhost', log: embedded(undefined), devFaults: [fault.fault] }, 7233)).toContain(
+    expect(banner({ host: 'localhost', log: embedded(undefined), devFaults: [fault.fault] }, ports(7233))).toContain(
       'FAULTS INJECTED:      TASK_TYPE_USER_TIMER of orders, 25 % of them, fails for good: planted\n',
     );
-    const shown = banner({ host: '0.0.0.0', log: embedded('perdure.db') }, 7300);
+    const shown = banner({ host: '0.0.0.0', log: embedded('perdure.db') }, ports(7300));
     expect(shown).toContain('TEMPORAL_ADDRESS=localhost:7300 npm run hello');
-    expect(banner({ host: '10.0.0.7', log: embedded(undefined) }, 7233)).toContain('show --address 10.0.0.7:7233 --workflow-id');
+    expect(banner({ host: '10.0.0.7', log: embedded(undefined) }, ports(7233))).toContain('show --address 10.0.0.7:7233 --workflow-id');
   });
 
   test.each([

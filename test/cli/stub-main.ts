@@ -39,6 +39,7 @@ async function startServer(options: ServerOptions): Promise<RunningServer> {
   return {
     address: options.host,
     port: typeof address === 'object' && address !== null ? address.port : 0,
+    rolePorts: {},
     started: { log: 'stub', topicPrefix: 'stub', historyShards: 4, records: 7, bytes: 0 },
     stop: async () => {
       options.logger.info('stub stops');

@@ -49,6 +49,10 @@ describe('what a file means', () => {
       server: {
         host: 'localhost',
         port: 7233,
+        rolePorts: {
+          history: { host: 'localhost', port: 7234, orFree: true },
+          matching: { host: 'localhost', port: 7235, orFree: true },
+        },
         log: { kind: 'embedded', filename: '/etc/perdure/perdure.db', sqlitePragmas: [] },
         historyShards: 4,
         matchingPartitions: 4,
@@ -126,6 +130,14 @@ perdure:
     ['services: {frontend: {rpc: {bindOnIP: "::1"}}}', '::1'],
   ])('%s listens on %s', (source, host) => {
     expect(settingsFrom(source).server.host).toBe(host);
+  });
+
+  test('a port of a role that is named, and where it listens', () => {
+    const named = 'services: {history: {rpc: {grpcPort: 7234, bindOnIP: 10.0.0.7}}, matching: {rpc: {grpcPort: 0}}}';
+    expect(settingsFrom(named).server.rolePorts).toEqual({
+      history: { host: '10.0.0.7', port: 7234, orFree: false },
+      matching: { host: 'localhost', port: 0, orFree: false },
+    });
   });
 
   test.each([
@@ -332,13 +344,13 @@ describe('what is wrong, and where', () => {
       problems: [
         'server.yaml:1:12: archival.visibility: warning: archival of visibility is not available yet',
         'server.yaml:2:1: publicClient: warning: read, but not used by this server',
-        'server.yaml:5:18: services.worker.rpc.membershipPort: warning: has no effect: membership is kept on Kafka',
+        'server.yaml:5:3: services.worker: warning: the worker role runs in this process, without a port',
       ],
     },
     {
-      name: 'a port for a role that has none yet',
-      source: 'services: {history: {rpc: {grpcPort: 7234}}}',
-      problems: [expect.stringMatching(/^server.yaml:1:38: services.history.rpc.grpcPort: warning: this role has no port of its own yet/)],
+      name: 'a role that listens on two addresses',
+      source: 'services: {history: {rpc: {bindOnLocalHost: true, bindOnIP: 10.0.0.7}}}',
+      problems: [expect.stringMatching(/^server.yaml:1:61: services.history.rpc.bindOnIP: bindOnLocalHost is set too/)],
     },
     {
       name: 'a database that is not supported',

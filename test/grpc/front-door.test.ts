@@ -7,6 +7,7 @@ import { satisfies } from '../../src/grpc/interceptors/semantic-versions.ts';
 import { silentLogger, type LogFields, type Logger } from '../../src/observability/logger.ts';
 import { decodeGetSystemInfoResponse } from '../../src/wire/generated/lean/namespace_service.ts';
 import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../../src/wire/generated/lean/health.ts';
+import { healthPageOf } from '../support/health-page.ts';
 import { firstDetail } from './details.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
 import { StubServer } from './stub-ports.ts';
@@ -125,6 +126,28 @@ test('a server that is not ready says so everywhere', async () => {
   await client.call('GetSystemInfo', none);
   expect((await fetch(`http://127.0.0.1:${frontend.port}/health`)).status).toBe(200);
   client.close();
+  await frontend.stop(0);
+});
+
+test('the port of a role tells of its own partitions', async () => {
+  const lost = { partition: 'p.history/3', state: 'failed', reason: 'a record is damaged' } as const;
+  const condition = {
+    unserved: (topic?: string) => (topic === 'p.matching' ? [] : [lost]),
+    ...{ concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
+  };
+  const at = { host: '127.0.0.1', port: 0, orFree: false };
+  const rolePorts = { history: { ...at, topic: 'p.history' }, matching: { ...at, topic: 'p.matching' } };
+  const frontend = await startFrontend({ host: '127.0.0.1', port: 0, ports: { ...new StubServer().ports, condition }, rolePorts });
+  const { port, rolePorts: opened } = frontend;
+  const pages = [port, opened.history, opened.matching].map((each) => healthPageOf(`127.0.0.1:${each}`));
+  const notServing = { status: 'NOT_SERVING', partitionsNotServed: 1, partitions: [lost] };
+  expect(await Promise.all(pages)).toEqual([
+    [503, notServing],
+    [503, notServing],
+    [200, { status: 'SERVING' }],
+  ]);
+  frontend.setServing(false);
+  expect((await healthPageOf(`127.0.0.1:${opened.matching}`))[0]).toBe(503);
   await frontend.stop(0);
 });
 

@@ -43,7 +43,8 @@ export type Concern = {
 
 /** What of the server is not served, or will not be for long, for health. */
 export interface ServerCondition {
-  unserved(): readonly UnservedPartition[];
+  /** Of one topic, or of all. */
+  unserved(topic?: string): readonly UnservedPartition[];
   concerns(): readonly Concern[];
   /** Workflows that their shards put aside: each wants a person, all others go on. */
   runsPutAside(): number;
@@ -148,9 +149,10 @@ export class Census implements ServerCondition {
     this.#timer?.cancel();
   }
 
-  unserved(): readonly UnservedPartition[] {
+  unserved(topic?: string): readonly UnservedPartition[] {
     const nowMs = this.#options.clock.monoMs();
-    return this.#entries.filter((entry) => nowMs >= unservedFromMs(entry)).map((entry) => described(entry, nowMs));
+    const entries = this.#entries.filter(({ partition }) => topic === undefined || partition.topic === topic);
+    return entries.filter((entry) => nowMs >= unservedFromMs(entry)).map((entry) => described(entry, nowMs));
   }
 
   /** Partitions that this process has not claimed yet, however short the time that they have had for it. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { faultText } from '../../config/dev-faults.ts';
+import type { RunningServer } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { home } from '../../kernel/home.ts';
 import { versionLine } from '../version.ts';
@@ -20,13 +21,14 @@ import { versionLine } from '../version.ts';
  */
 export function banner(
   settings: Pick<ServerSettings, 'host' | 'log' | 'metrics' | 'devFaults'>,
-  port: number,
-  metricsPort?: number,
+  { port, metricsPort, rolePorts }: Pick<RunningServer, 'port' | 'metricsPort' | 'rolePorts'>,
 ): string {
   const address = reachable(settings.host, port);
   const elsewhere = address !== 'localhost:7233';
   const lines = [
     ['Server:', hostPort(settings.host, port)],
+    ...roleLine('History:', settings.host, rolePorts.history),
+    ...roleLine('Matching:', settings.host, rolePorts.matching),
     ['Persistence:', persistence(settings.log)],
     ...(metricsPort === undefined
       ? []
@@ -40,6 +42,10 @@ export function banner(
     ["With Temporal's CLI:", `temporal workflow show${elsewhere ? ` --address ${address}` : ''} --workflow-id ID`],
   ] as const;
   return `${versionLine()}\n\n${lines.map(([label, value]) => (label === '' ? '\n' : line(label, value))).join('')}`;
+}
+
+function roleLine(label: string, host: string, port: number | undefined): readonly (readonly [string, string])[] {
+  return port === undefined ? [] : [[label, hostPort(host, port)]];
 }
 
 /** Printed after the banner, once Temporal's web UI listens on this port. */

@@ -3,6 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { AnotherServerError } from '../../config/another-server.ts';
 import { memoryThereIs, usableHeapBytes } from '../../config/memory.ts';
 import type { RunningServer } from '../../config/server-options.ts';
+import { portRoles, type PortRole } from '../../config/role-ports.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { perdureBuild } from '../../config/version.ts';
 import { boundHeapGrowth, boundThreadHeaps, HeapWatch, heapUse } from '../../observability/heap-watch.ts';
@@ -27,8 +28,8 @@ export type ServeRequest = {
   readonly onServing: (server: RunningServer) => void;
 };
 
-/** The flag or the key that sets the address to listen on, as the user would write it. */
-export type AddressSetBy = { readonly host: string; readonly port: string };
+/** The flag or the key that sets the address of a role's port, as the user would write it. */
+export type AddressSetBy = (role: 'frontend' | PortRole) => { readonly host: string; readonly port: string };
 
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** Supervisors wait ten seconds after the signal; after this time the process exits without having drained. */
@@ -98,6 +99,8 @@ async function lifeOf(
   const heapNow = heapUse();
   logger.info('serving', {
     address: hostPort(settings.host, started.port),
+    'history-port': started.rolePorts.history,
+    'matching-port': started.rolePorts.matching,
     version: perdureBuild(),
     log: started.started.log,
     'topic-prefix': started.started.topicPrefix === '' ? undefined : started.started.topicPrefix,
@@ -128,7 +131,7 @@ async function start(
   onFatal: (error: Error) => void,
 ): Promise<RunningServer> {
   // A busy port is reported before a database file or a topic is created.
-  const [{ startServer }] = await Promise.all([io.loadServer(), checkPort(settings, addressSetBy)]);
+  const [{ startServer }] = await Promise.all([io.loadServer(), checkPorts(settings, addressSetBy)]);
   const stuck = (): void => onFatal(new Error(`the server did not start: there was no progress for ${startMsMax / 1000} s`));
   let timer = setTimeout(stuck, startMsMax);
   let starting = true;
@@ -140,7 +143,7 @@ async function start(
   try {
     return await startServer({ ...settings, heap, logger, startMsMax, onFatal, onProgress });
   } catch (error) {
-    throw startFailure(error, settings, addressSetBy);
+    throw startFailure(error);
   } finally {
     starting = false;
     clearTimeout(timer);
@@ -173,7 +176,18 @@ function secondsSince(startMs: number): number {
   return Math.round((performance.now() - startMs) / 10) / 100;
 }
 
-async function checkPort({ host, port }: ServerSettings, setBy: AddressSetBy): Promise<void> {
+/** A port that is taken between this look and the start fails the start in the listener's words. */
+async function checkPorts({ host, port, rolePorts }: ServerSettings, setBy: AddressSetBy): Promise<void> {
+  await checkPort({ role: 'frontend', host, port }, setBy);
+  for (const role of portRoles) {
+    const at = rolePorts?.[role];
+    if (at !== undefined && !at.orFree) await checkPort({ role, ...at }, setBy);
+  }
+}
+
+type Wanted = { readonly role: 'frontend' | PortRole; readonly host: string; readonly port: number };
+
+async function checkPort({ role, host, port }: Wanted, setBy: AddressSetBy): Promise<void> {
   if (port === 0) return;
   const probe = createServer();
   try {
@@ -183,20 +197,19 @@ async function checkPort({ host, port }: ServerSettings, setBy: AddressSetBy): P
     });
     await new Promise<void>((resolve) => void probe.close(() => resolve()));
   } catch (error) {
-    throw listenFailure(error, { host, port }, setBy);
+    throw listenFailure(error, { role, host, port }, setBy);
   }
 }
 
 const portErrors: ReadonlySet<string> = new Set(['EADDRINUSE', 'EACCES']);
 const hostErrors: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']);
 
-function startFailure(error: unknown, { host, port }: ServerSettings, setBy: AddressSetBy): Error {
+function startFailure(error: unknown): Error {
   if (!(error instanceof Error)) return failure('the server could not start', { why: String(error) });
   if (error.name === 'AssertionError' || error instanceof TypeError || error instanceof ReferenceError) return error;
   const incomplete = incompleteInstallation(error);
   if (incomplete !== undefined) return incomplete;
   if (error instanceof AnotherServerError) return new CliError(exitCodes.anotherServer, error.message);
-  if ('syscall' in error && error.syscall === 'listen') return listenFailure(error, { host, port }, setBy);
   const causes: string[] = [];
   // The message of a LogError is complete: it explains the library's error, which is its cause.
   for (let current = error; current.name !== 'LogError' && current.cause instanceof Error && causes.length < 5; current = current.cause) {
@@ -205,16 +218,16 @@ function startFailure(error: unknown, { host, port }: ServerSettings, setBy: Add
   return failure(error.message, { why: causes.length === 0 ? undefined : `Because: ${causes.join(': ')}` });
 }
 
-function listenFailure(error: unknown, { host, port }: Pick<ServerSettings, 'host' | 'port'>, setBy: AddressSetBy): Error {
+function listenFailure(error: unknown, { role, host, port }: Wanted, setBy: AddressSetBy): Error {
   if (!(error instanceof Error)) return failure(`can't listen on ${hostPort(host, port)}: ${String(error)}`);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (hostErrors.has(code)) {
     return failure(`can't listen on ${host}: ${error.message}`, {
-      next: `Choose an address of this machine, or 0.0.0.0 for all of them, with ${setBy.host}.`,
+      next: `Choose an address of this machine, or 0.0.0.0 for all of them, with ${setBy(role).host}.`,
     });
   }
   if (!portErrors.has(code)) return error;
-  return failure(`can't set frontend port ${port}: ${error.message}`, {
-    next: code === 'EADDRINUSE' ? `Stop the server that listens there, or choose another port with ${setBy.port}.` : undefined,
+  return failure(`can't set ${role} port ${port}: ${error.message}`, {
+    next: code === 'EADDRINUSE' ? `Stop the server that listens there, or choose another port with ${setBy(role).port}.` : undefined,
   });
 }

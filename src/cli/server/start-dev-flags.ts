@@ -47,10 +47,12 @@ export const startDevFlags: readonly Flag[] = [
   { name: 'ui-codec-endpoint', value: 'URL', help: `Codec endpoint of the web console. ${notServed}` },
   { name: 'ui-disable-news-fetch', help: 'Accepted for compatibility; has no effect' },
   { name: 'headless', help: 'Do not look for a web UI' },
+  { name: 'history-port', value: 'PORT', help: 'Port of the history role, for health checks; 0 takes a free one', defaultText: 'none' },
+  { name: 'matching-port', value: 'PORT', help: 'Port of the matching role, for health checks; 0 takes a free one', defaultText: 'none' },
   {
     name: 'role-ports',
     negatable: true,
-    help: `Also listen on the ports of the history and matching roles. ${notServed}`,
+    help: 'Open the ports of both roles: 7234 for history and 7235 for matching, or free ones if these are in use',
   },
   {
     name: 'dev-faults',

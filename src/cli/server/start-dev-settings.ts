@@ -6,6 +6,7 @@ import { defaultNaming } from '../../config/metrics-options.ts';
 import { findSetting } from '../../config/dynamic-settings.ts';
 import { isLimit } from '../../config/limit-settings.ts';
 import { searchAttributeType, searchAttributeTypes } from '../../config/search-attributes.ts';
+import { portRoles, type PortRole, type RolePort } from '../../config/role-ports.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { sqlitePragmas } from '../../config/sqlite-pragmas.ts';
 import { didYouMean, usageError } from '../cli-error.ts';
@@ -27,7 +28,8 @@ export function readStartDevSettings(flags: FlagValues): ServerSettings {
       naming: defaultNaming,
       timerBoundsMs: undefined,
     },
-    port: readPort('port', flags.one('port'), 7233),
+    port: readPort('port', flags.one('port'), defaults.grpcPort),
+    rolePorts: Object.fromEntries(portRoles.flatMap((role) => readRolePort(role, host, flags))),
     log: { kind: 'embedded', filename: readFilename(flags.one('db-filename')), sqlitePragmas: pragmas.map(checkPragma) },
     historyShards: 4,
     matchingPartitions: 4,
@@ -49,6 +51,13 @@ function readPort(name: string, given: string | undefined, otherwise: number): n
   if (given === undefined) return otherwise;
   if (/^\d{1,5}$/.test(given) && Number(given) <= 65535) return Number(given);
   throw usageError(`--${name}: expected a port from 0 to 65535, got "${given}"`);
+}
+
+function readRolePort(role: PortRole, host: string, flags: FlagValues): readonly (readonly [PortRole, RolePort])[] {
+  const name = `${role}-port`;
+  const given = flags.one(name);
+  if (given === undefined && flags.switched('role-ports') !== true) return [];
+  return [[role, { host, port: readPort(name, given, defaults.rolePorts[role]), orFree: given === undefined }]];
 }
 
 function readFilename(given: string | undefined): string | undefined {

@@ -24,13 +24,16 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
   const stopped = new AbortController();
   const ended = serve({
     settings,
-    addressSetBy: { host: asTyped('--ip ADDRESS', io), port: asTyped('--port N', io) },
+    addressSetBy: (role) => ({
+      host: asTyped('--ip ADDRESS', io),
+      port: asTyped(role === 'frontend' ? '--port N' : `--${role}-port N`, io),
+    }),
     logger,
     io,
     startMsMax: 30_000,
     lastWords: lastWords({ level, format, target: { kind: 'stderr' } }, logger, io),
     onServing: (server) => {
-      io.out(banner(settings, server.port, server.metricsPort));
+      io.out(banner(settings, server));
       const port = webUiPort(flags);
       if (port !== undefined) void announceWebUi(port, stopped.signal, () => io.out(webUiLine(port)));
     },

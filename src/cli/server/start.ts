@@ -39,7 +39,7 @@ export async function runStart({ flags, io }: Invocation): Promise<ExitCode> {
   if (flags.switched('allow-no-auth') !== true && !isTrue(io.env['TEMPORAL_ALLOW_NO_AUTH'])) warnAboutOpenPort(server, logger);
   return serve({
     settings: server,
-    addressSetBy: { host: 'services.frontend.rpc.bindOnIP', port: 'services.frontend.rpc.grpcPort' },
+    addressSetBy: (role) => ({ host: `services.${role}.rpc.bindOnIP`, port: `services.${role}.rpc.grpcPort` }),
     logger,
     io,
     startMsMax,

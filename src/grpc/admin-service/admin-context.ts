@@ -1,3 +1,4 @@
+import type { PortRole } from '../../config/role-ports.ts';
 import type { PublicMessages, ServiceMessages } from '../../wire/services.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { adminRpcs } from '../rpcs/admin-rpcs.ts';
@@ -8,7 +9,10 @@ import type { Call } from '../transport/call.ts';
 export type Host = {
   /** A name or an address that others can reach. */
   readonly name: string;
+  /** The frontend's. */
   readonly port: number;
+  /** Of the roles that listen beside it. */
+  readonly rolePorts: Readonly<Partial<Record<PortRole, number | undefined>>>;
   /** A UUID, new with each start. */
   readonly id: string;
   readonly startedTimeMs: number;

@@ -96,13 +96,17 @@ function members(request: RequestOf<'ListClusterMembers'>, host: Host, nowMs: nu
     role: each,
     hostId: host.id,
     rpcAddress: host.name,
-    rpcPort: host.port,
+    rpcPort: portOf(roles[each - 1], host),
     sessionStartTime: timestamp(host.startedTimeMs),
     lastHeartbitTime: timestamp(nowMs),
     recordExpiryTime: timestamp(nowMs + recordLifeMs),
   }));
   const nextToken = found.length > page.length ? Uint8Array.of(page.at(-1) ?? 0) : new Uint8Array(0);
   return { activeMembers: listed, members: listed, nextPageToken: nextToken };
+}
+
+function portOf(role: (typeof roles)[number] | undefined, { port, rolePorts }: Host): number {
+  return role === 'history' || role === 'matching' ? (rolePorts[role] ?? port) : port;
 }
 
 function lastRoleOf(token: Uint8Array): number {

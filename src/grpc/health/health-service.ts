@@ -23,26 +23,33 @@ function waits<Who extends object>(who: Who, checkpoint: CheckpointReport | unde
 /** Longer lists help nobody; `partitionsNotServed` counts them all. */
 const partitionsListedMax = 100;
 
+type HealthOptions = {
+  /** What `grpc.health.v1` may be asked about, beside ''. */
+  readonly services: readonly string[];
+  readonly admitting: boolean;
+  readonly condition: ServerCondition;
+  readonly state: () => StateReport;
+  /** Whose partitions count on the port of one role; absent: those of all topics. */
+  readonly topic?: string;
+};
+
 /**
- * How this server is, for `grpc.health.v1` and for `GET /health`. Two things that are not the same:
+ * How this server is, or one role of it, for `grpc.health.v1` and for `GET /health`. Two things that are not the same:
  *
  *     admitting   calls come in: from when the port serves until it stops
- *     serving     admitting, every partition is served, and no journal is lost
+ *     serving     admitting, every partition is served (of the role's topic), and no journal is lost
  */
 export class Health {
   readonly #services: ReadonlySet<string>;
   readonly #condition: ServerCondition;
   readonly #state: () => StateReport;
+  readonly #topic: string | undefined;
   readonly #watchers = new Set<() => void>();
   #admitting: boolean;
 
-  constructor(options: {
-    readonly services: readonly string[];
-    readonly admitting: boolean;
-    readonly condition: ServerCondition;
-    readonly state: () => StateReport;
-  }) {
+  constructor(options: HealthOptions) {
     this.#state = options.state;
+    this.#topic = options.topic;
     this.#services = new Set(['', ...options.services]);
     this.#admitting = options.admitting;
     this.#condition = options.condition;
@@ -59,7 +66,7 @@ export class Health {
   }
 
   report(): HealthReport {
-    const unserved = this.#condition.unserved();
+    const unserved = this.#condition.unserved(this.#topic);
     const concerns = this.#condition.concerns();
     const runsPutAside = this.#condition.runsPutAside();
     const lost = concerns.some(({ severity }) => severity === 'lost');

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { PortRole } from '../../config/role-ports.ts';
 import { asError } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
@@ -14,10 +15,12 @@ import type { TransportLimits } from './transport-limits.ts';
 
 /** An address, and what is served there. Several stand beside each other in one process. */
 export type Listener = {
-  readonly role: 'frontend' | 'metrics';
+  readonly role: 'frontend' | 'metrics' | PortRole;
   readonly host: string;
   /** For 0 the system chooses one that is free. */
   readonly port: number;
+  /** If that port is in use, a free one. */
+  readonly orFree?: boolean;
   readonly services: readonly Service[];
   readonly pages: readonly Page[];
   readonly limits: TransportLimits;
@@ -49,7 +52,7 @@ export type RunningListener = {
  * Rejects when the port cannot be had.
  */
 export async function startListener(listener: Listener, parts: ListenerParts): Promise<RunningListener> {
-  const { role, host, limits } = listener;
+  const { role, limits } = listener;
   const { gate, logger, metrics } = parts;
   const hits = new LimitHits(logger, metrics);
   const admission = new ConnectionAdmission(limits, hits);
@@ -68,7 +71,7 @@ export async function startListener(listener: Listener, parts: ListenerParts): P
       } else socket.destroy();
     });
   };
-  const bound = await listen({ host, port: listener.port, onSocket }).catch((error: unknown) => {
+  const bound = await listen({ ...listener, onSocket }).catch((error: unknown) => {
     const { message, cause } = asError(error);
     throw new Error(role === 'frontend' ? message : `${role}: ${message}`, { cause });
   });

@@ -11,11 +11,22 @@ type TcpPortOptions = {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
+  /** If that port is in use, a free one. */
+  readonly orFree?: boolean;
   readonly onSocket: (socket: Socket) => void;
 };
 
 /** Rejects with an Error that names address and port and has the system's error as its cause. */
 export async function listen(options: TcpPortOptions): Promise<TcpPort> {
+  try {
+    return await listenAt(options);
+  } catch (error) {
+    if (options.orFree !== true || causeCode(error) !== 'EADDRINUSE') throw error;
+    return await listenAt({ ...options, port: 0 });
+  }
+}
+
+async function listenAt(options: TcpPortOptions): Promise<TcpPort> {
   const accept = options.onSocket;
   if (options.host !== 'localhost') {
     const server = await bind(options.host, options.port, accept);
@@ -66,9 +77,13 @@ function portOf(server: Server): number {
 }
 
 function noSuchAddress(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const code = causeCode(error);
   return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL';
+}
+
+function causeCode(error: unknown): unknown {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause ? cause.code : undefined;
 }
 
 /** Address and port of a socket's other end, as `Call.peer` has them. */

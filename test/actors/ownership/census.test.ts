@@ -75,6 +75,7 @@ test('a start is settled when every partition is active or failed, and says at o
   expect(lines).toEqual([]);
   census.serving();
   expect(census.unserved()).toEqual([{ partition: 'p.history/0', state: 'failed', reason: 'a record is damaged' }]);
+  expect([census.unserved('p.history').length, census.unserved('p.matching').length]).toEqual([1, 0]);
   expect(lines).toEqual([
     'ERROR partitions are not served: their calls are answered UNAVAILABLE  partitions=p.history/0 served=2 state=failed reason="a record is damaged"',
   ]);
