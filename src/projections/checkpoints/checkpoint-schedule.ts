@@ -10,29 +10,22 @@
  */
 import { UnwrittenState, type UnwrittenStateOptions } from './unwritten-state.ts';
 
-export type CheckpointScheduleLimits = {
-  /** Records of all journals that no cut covers: beyond, the journal that has most of them is cut. */
-  readonly recordsMax: number;
-  /** Bytes of the records that no cut covers, roughly. */
-  readonly recordBytesMax: number;
-  readonly atOnceMax: number;
-  /** State that is in memory because it is not written: beyond, no workflow is started. */
-  readonly unwrittenStateBytesMax: number;
-};
-
-export const defaultCheckpointScheduleLimits: CheckpointScheduleLimits = {
+export const defaultCheckpointScheduleLimits = {
+  /** Records of all journals that no cut covers, and their bytes, roughly: beyond, the journal that has most of them is cut. */
   recordsMax: 40_000,
   recordBytesMax: 64 * 1024 * 1024,
   atOnceMax: 2,
+  /** State that is in memory because it is not written: beyond, no workflow is started. */
   unwrittenStateBytesMax: 512 * 1024 * 1024,
 };
+
+export type CheckpointScheduleLimits = Readonly<typeof defaultCheckpointScheduleLimits>;
 
 export type CheckpointScheduleOptions = Partial<CheckpointScheduleLimits> & Pick<UnwrittenStateOptions, 'clock' | 'logger'>;
 
 /** Why nothing is written, and since when (monotonic). */
 export type CheckpointTrouble = { readonly sinceMs: number; readonly reason: string };
 
-/** One journal's checkpoints. */
 export interface ScheduledJournal {
   /** Records that no cut covers. */
   readonly tailRecords: number;

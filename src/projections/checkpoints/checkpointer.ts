@@ -7,24 +7,23 @@
  *                                                                                     └─┘ the same rows, until the database has them
  *
  * Memory may be ahead of the log at a cut, so nothing is written before record n is committed; should it never be, memory is dropped, and the
- * cut with it. One checkpoint is under way at a time. Commands wait for nothing of this, and a database that is away costs them nothing.
- *
- * In replay memory is the folded prefix of the journal: it is written like any other.
+ * cut with it. One checkpoint is under way at a time. Commands wait for nothing of this, and a database that is away costs them nothing. In replay
+ * memory is the folded prefix of the journal: it is written like any other.
  */
-import { assert, unreachable } from '../../kernel/assert.ts';
+import { assert } from '../../kernel/assert.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
 import { asError, errorMessage } from '../../kernel/error-text.ts';
-import type { Logger } from '../../observability/logger.ts';
-import { DatabaseError } from '../database-port.ts';
+import { DatabaseError, isOutage } from '../database-port.ts';
 import type { Checkpoint, CheckpointPosition, CheckpointRows, Database, Fence, JournalId, Restored } from '../database-port.ts';
 import type { RecordPosition } from '../../ports/log.ts';
-import type { Clock, Timer } from '../../ports/machine.ts';
+import type { ClockAndLogger, Timer } from '../../ports/machine.ts';
 import type { CheckpointLimits } from './checkpoint-limits.ts';
 import { type JournalRetention, nextTrimPoints } from './journal-trim.ts';
 import type { CheckpointSchedule, CheckpointTrouble, ScheduledJournal } from './checkpoint-schedule.ts';
 import { stateSchema } from './fenced-rows.ts';
 import { WaitsForWritten } from './waits-for-written.ts';
 import { WriteTrouble } from './write-trouble.ts';
+import { Pause } from '../../ports/pause.ts';
 
 /** The memory whose checkpoints are written. */
 export interface CheckpointedState {
@@ -47,12 +46,10 @@ export interface CheckpointedState {
 /** The rows of a cut, and what its position says of them. */
 export type CapturedState = Pick<CheckpointPosition, 'counters' | 'timeMs'> & CheckpointRows;
 
-export type CheckpointerOptions = {
+export type CheckpointerOptions = ClockAndLogger & {
   readonly journal: JournalId;
   readonly database: Pick<Database, 'write' | 'position'>;
   readonly state: CheckpointedState;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly limits: CheckpointLimits;
   /** Shared by all journals of this process. */
   readonly schedule: CheckpointSchedule;
@@ -107,13 +104,14 @@ export class Checkpointer implements ScheduledJournal {
   #ticks = 0;
   #committedAtTick = 0;
   #slice: Timer | undefined;
-  #pause: { readonly timer: Timer; readonly over: () => void } | undefined;
+  readonly #pause: Pause;
   readonly #trouble: WriteTrouble;
   readonly #waits = new WaitsForWritten();
   #whenSettled: (() => void)[] = [];
 
   constructor(options: CheckpointerOptions) {
     this.#options = options;
+    this.#pause = new Pause(options.clock);
     const { clock, logger, limits, state } = options;
     this.#trouble = new WriteTrouble({ clock, logger, reportEveryMs: limits.reportEveryMs, unwrittenBytes: () => state.unwrittenBytes });
   }
@@ -132,17 +130,14 @@ export class Checkpointer implements ScheduledJournal {
     return this.#before;
   }
 
-  /** The fence under which this memory writes. */
   get fence(): Fence {
     return this.#fence;
   }
 
-  /** What is in memory because it is not written, roughly. */
   get unwrittenBytes(): number {
     return this.#options.state.unwrittenBytes;
   }
 
-  /** Records that no cut covers. */
   get tailRecords(): number {
     return this.#tail.records;
   }
@@ -174,7 +169,7 @@ export class Checkpointer implements ScheduledJournal {
   async writtenNow(): Promise<void> {
     if (this.#life !== 'running' || this.#fence === 0) throw new DatabaseError('unavailable', isOver);
     if (this.#committed === this.#recordsDurable) return;
-    if (this.#pause !== undefined) throw new DatabaseError('unavailable', this.#trouble.now?.reason ?? '');
+    if (this.#pause.isOn) throw new DatabaseError('unavailable', this.#trouble.now?.reason ?? '');
     if (this.#cut === undefined) this.#cutSoon();
     const whyNoTurn = this.#wantsTurnSinceMs === undefined ? undefined : this.#options.schedule.whyNoTurn(0);
     if (whyNoTurn !== undefined) throw new DatabaseError('unavailable', whyNoTurn);
@@ -189,7 +184,6 @@ export class Checkpointer implements ScheduledJournal {
     return reason === undefined ? undefined : { sinceMs, reason };
   }
 
-  /** Why what was begun is not written. */
   get writeTrouble(): CheckpointTrouble | undefined {
     return this.#trouble.now;
   }
@@ -387,7 +381,7 @@ export class Checkpointer implements ScheduledJournal {
       // Whatever is wrong with this one is not wrong with the others.
       if (outcome.again === 'later') schedule.ended(this);
       const delayMs = backOffMs(attempt, limits.retryDelayMs, limits.retryDelayMsMax);
-      if (this.#goesOn) await this.#rest(outcome.again === 'soon' ? delayMs : limits.refusedRetryDelayMs);
+      if (this.#goesOn) await this.#pause.last(outcome.again === 'soon' ? delayMs : limits.refusedRetryDelayMs);
       if (!this.#goesOn) break;
     }
     cut.isBeingWritten = false;
@@ -405,16 +399,9 @@ export class Checkpointer implements ScheduledJournal {
     const { database, journal } = this.#options;
     try {
       const outcome = await database.write(journal, this.#fence, checkpoint);
-      switch (outcome.kind) {
-        case 'written':
-        case 'fenced':
-          return outcome.kind;
-        case 'unknown':
-          this.#trouble.met(outcome.reason);
-          return await this.#whatBecameOf(checkpoint);
-        default:
-          return unreachable(outcome);
-      }
+      if (outcome.kind !== 'unknown') return outcome.kind;
+      this.#trouble.met(outcome.reason);
+      return await this.#whatBecameOf(checkpoint);
     } catch (error) {
       return this.#failed(error);
     }
@@ -430,12 +417,10 @@ export class Checkpointer implements ScheduledJournal {
   }
 
   #failed(error: unknown): Attempt {
-    if (error instanceof DatabaseError) {
-      if (error.code === 'closed') return 'closed';
-      if (error.recoverable) {
-        this.#trouble.met(errorMessage(error));
-        return { again: 'soon' };
-      }
+    if (error instanceof DatabaseError && error.code === 'closed') return 'closed';
+    if (isOutage(error)) {
+      this.#trouble.met(errorMessage(error));
+      return { again: 'soon' };
     }
     this.#trouble.refused(asError(error));
     return { again: 'later' };
@@ -462,17 +447,7 @@ export class Checkpointer implements ScheduledJournal {
     if (outcome === 'fenced' && !wasOver) this.#options.onFenced();
   }
 
-  // ── Pauses, and the end ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  async #rest(delayMs: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const over = (): void => {
-        this.#pause = undefined;
-        resolve();
-      };
-      this.#pause = { timer: this.#options.clock.after(delayMs, over), over };
-    });
-  }
+  // ── The end ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #end(): void {
     if (this.#life !== 'ended') this.#options.state.abandon();
@@ -489,8 +464,7 @@ export class Checkpointer implements ScheduledJournal {
     this.#slice?.cancel();
     this.#slice = undefined;
     this.#trouble.stop();
-    this.#pause?.timer.cancel();
-    this.#pause?.over();
+    this.#pause.end();
   }
 
   #settle(): void {

@@ -12,18 +12,14 @@ export function checkPosition(journal: JournalId, position: CheckpointPosition):
   if (foreign !== undefined) throw new DatabaseError('misconfigured', foreign);
   const { epoch, sequence, nextOffset, lastOffset, timeMs, trimPoints } = position;
   if (![epoch, sequence, nextOffset, timeMs].every(isCount) || !isOffset(lastOffset) || lastOffset >= nextOffset) {
-    throw damaged(
-      journal,
-      `it ends at offset ${lastOffset}, record ${epoch}.${sequence}, goes on at ${nextOffset}, and is of time ${timeMs}`,
-    );
+    const end = `it ends at offset ${lastOffset}, record ${epoch}.${sequence}, goes on at ${nextOffset}, and is of time ${timeMs}`;
+    throw damaged(journal, end);
   }
   let before = -1;
   for (const point of trimPoints) {
     if (!isPoint(point) || point.lastOffset < before || point.lastOffset > lastOffset) {
-      throw damaged(
-        journal,
-        `a trim point at offset ${point.lastOffset}, of time ${point.timeMs}, stands between ${before} and ${lastOffset}`,
-      );
+      const found = `a trim point at offset ${point.lastOffset}, of time ${point.timeMs}, stands between ${before} and ${lastOffset}`;
+      throw damaged(journal, found);
     }
     before = point.lastOffset;
   }

@@ -1,7 +1,6 @@
 /** What a takeover reads of a checkpoint: rows in pages, all under the fence that it has raised. */
 import { type CheckpointPosition, DatabaseError, type Fence, type Fenced } from '../database-port.ts';
 
-/** How many rows a page has. */
 export const PAGE_ROWS = 500;
 
 /** Reads page by page, each from behind the last row of the one before. Rejects with DatabaseError; `unavailable`, too, when another has restored meanwhile. */

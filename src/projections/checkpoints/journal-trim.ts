@@ -5,10 +5,9 @@
  *                    └ older than the retention: up to here it may go; what is younger stays, however durable it is elsewhere
  */
 import { errorText } from '../../kernel/error-text.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { CheckpointPosition, TrimPoint } from '../database-port.ts';
 import type { Log, PartitionId } from '../../ports/log.ts';
-import type { Clock } from '../../ports/machine.ts';
+import type { ClockAndLogger } from '../../ports/machine.ts';
 
 /** Each journal is trimmed so often at most. */
 const TRIM_EVERY_MS = 60_000;
@@ -26,35 +25,26 @@ export type JournalRetention = {
   readonly journalRetentionBytes?: number;
 };
 
-export type JournalTrimOptions = {
+export type JournalTrimOptions = ClockAndLogger & {
   readonly log: Pick<Log, 'truncate'>;
   readonly partition: PartitionId;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly retention: JournalRetention;
 };
 
-export class JournalTrim {
-  readonly #options: JournalTrimOptions;
-  #lastMs = -Infinity;
-  #trimmedTo = 0;
-
-  constructor(options: JournalTrimOptions) {
-    this.#options = options;
-  }
-
-  /** The database holds that position for good. What fails is tried again behind a later checkpoint. */
-  durable(position: CheckpointPosition): void {
-    const { log, partition, clock, logger, retention } = this.#options;
-    if (clock.monoMs() - this.#lastMs < TRIM_EVERY_MS) return;
+/** Called with each position that the database holds for good. What fails is tried again behind a later checkpoint. */
+export function journalTrim({ log, partition, clock, logger, retention }: JournalTrimOptions): (position: CheckpointPosition) => void {
+  let lastMs = -Infinity;
+  let trimmedTo = 0;
+  return (position) => {
+    if (clock.monoMs() - lastMs < TRIM_EVERY_MS) return;
     const offset = trimOffset(position, clock.wallMs(), retention);
-    if (offset <= this.#trimmedTo) return;
-    this.#lastMs = clock.monoMs();
+    if (offset <= trimmedTo) return;
+    lastMs = clock.monoMs();
     log.truncate(partition, offset).then(
-      () => void (this.#trimmedTo = offset),
+      () => void (trimmedTo = offset),
       (error: unknown) => logger.warn('the journal could not be trimmed', { beforeOffset: offset, reason: errorText(error) }),
     );
-  }
+  };
 }
 
 /**

@@ -19,7 +19,6 @@ const LOOK_INTERVAL_MS = 1_000;
 const FULL_WARN_INTERVAL_MS = 60_000;
 const mebibyte = 2 ** 20;
 
-/** One journal's part of the unwritten state. */
 type Part = {
   readonly unwrittenBytes: number;
   /** Why what was begun is not written. */
@@ -69,7 +68,8 @@ export class UnwrittenState {
   get concern(): string | undefined {
     if (!this.#isHigh) return undefined;
     const past = this.isFull ? 'no workflow is started until the database has written them' : 'past the limit no workflow is started';
-    return `${mib(this.#bytes)} MiB of state wait in memory for the database, of at most ${mib(this.#options.bytesMax)} MiB (perdure.unwrittenStateBytesMax): ${past}. ${whatToDo}${this.#because}`;
+    const because = this.#reason === undefined ? '' : ` (${this.#reason})`;
+    return `${mib(this.#bytes)} MiB of state wait in memory for the database, of at most ${mib(this.#options.bytesMax)} MiB (perdure.unwrittenStateBytesMax): ${past}. ${whatToDo}${because}`;
   }
 
   get #bytes(): number {
@@ -81,10 +81,6 @@ export class UnwrittenState {
   get #reason(): string | undefined {
     for (const { writeTrouble } of this.#parts) if (writeTrouble !== undefined) return writeTrouble.reason;
     return undefined;
-  }
-
-  get #because(): string {
-    return this.#reason === undefined ? '' : ` (${this.#reason})`;
   }
 
   #review(): void {

@@ -52,9 +52,8 @@ export class WriteTrouble {
   refused(problem: Error): void {
     this.met(problem.message);
     this.#isSaid = true;
-    this.#options.logger.error('the database refused a checkpoint: it is tried again, and the journal keeps what is not written', {
-      error: problem,
-    });
+    const message = 'the database refused a checkpoint: it is tried again, and the journal keeps what is not written';
+    this.#options.logger.error(message, { error: problem });
   }
 
   /** The checkpoint is written, up to that offset. */

@@ -36,12 +36,13 @@ import {
   type RunRow,
 } from '../database-port.ts';
 import type { LoopTurns } from '../../ports/loop-turns.ts';
-import type { Clock, Timer } from '../../ports/machine.ts';
 import type { ShardTable } from '../checkpoints/shard-table.ts';
 import { isRefusal, writeOneByOne } from './refused-rows.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
+import type { ClockAndLogger } from '../../ports/machine.ts';
+import { Pause } from '../../ports/pause.ts';
 
-export type ListRebuildOptions = {
+export type ListRebuildOptions = ClockAndLogger & {
   readonly journal: JournalId;
   readonly core: HistoryCore;
   readonly rows: VisibilityRows;
@@ -50,9 +51,7 @@ export type ListRebuildOptions = {
   readonly database: Pick<Database, 'flush' | 'rewrite' | 'noteRebuild'>;
   readonly lane: Pick<Lane, 'inTurn'>;
   readonly checkpointer: Pick<Checkpointer, 'fence' | 'written' | 'unwritten'>;
-  readonly clock: Clock;
   readonly turns: LoopTurns;
-  readonly logger: Logger;
   readonly onFenced: () => void;
 };
 
@@ -115,10 +114,11 @@ export class ListRebuild {
   #isRunning = false;
   #isClosed = false;
   #failures = 0;
-  #pause: { readonly timer: Timer; readonly over: () => void } | undefined;
+  readonly #pause: Pause;
 
   constructor(options: ListRebuildOptions) {
     this.#options = options;
+    this.#pause = new Pause(options.clock);
   }
 
   /** The journal is read, and ours: one that was begun, or is due, goes on. */
@@ -149,7 +149,7 @@ export class ListRebuild {
 
   close(): void {
     this.#isClosed = true;
-    this.#wake();
+    this.#pause.end();
   }
 
   // ── One step after the other ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -158,7 +158,7 @@ export class ListRebuild {
     const { core, clock } = this.#options;
     this.#progress = new Progress(step, reason, core.checkpointsDurable, clock.monoMs());
     this.#failures = 0;
-    if (this.#isRunning) this.#wake();
+    if (this.#isRunning) this.#pause.end();
     else void this.#run();
   }
 
@@ -304,10 +304,7 @@ export class ListRebuild {
     );
   }
 
-  async #inBatches(
-    summaries: readonly RunSummary[],
-    write: (rows: readonly VisibilityRow[]) => ReturnType<Database['rewrite']>,
-  ): Promise<boolean> {
+  async #inBatches(summaries: readonly RunSummary[], write: WriteRows): Promise<boolean> {
     const { rows, turns, logger } = this.#options;
     for (let from = 0; from < summaries.length; from += ROWS_AT_ONCE) {
       const batch: VisibilityRow[] = [];
@@ -366,19 +363,7 @@ export class ListRebuild {
   }
 
   async #rest(delayMs: number): Promise<void> {
-    if (this.#isClosed) return;
-    await new Promise<void>((resolve) => {
-      const over = (): void => {
-        this.#pause = undefined;
-        resolve();
-      };
-      this.#pause = { timer: this.#options.clock.after(delayMs, over), over };
-    });
-  }
-
-  #wake(): void {
-    this.#pause?.timer.cancel();
-    this.#pause?.over();
+    if (!this.#isClosed) await this.#pause.last(delayMs);
   }
 }
 
@@ -389,11 +374,9 @@ function* collected<Item>(items: Iterable<Item>, into: Item[]): Generator<undefi
   }
 }
 
-async function writtenAtOnce(
-  rows: readonly VisibilityRow[],
-  write: (rows: readonly VisibilityRow[]) => ReturnType<Database['rewrite']>,
-  logger: Logger,
-): ReturnType<Database['rewrite']> {
+type WriteRows = (rows: readonly VisibilityRow[]) => ReturnType<Database['rewrite']>;
+
+async function writtenAtOnce(rows: readonly VisibilityRow[], write: WriteRows, logger: Logger): ReturnType<WriteRows> {
   try {
     return await write(rows);
   } catch (error) {

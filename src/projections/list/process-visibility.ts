@@ -14,19 +14,16 @@
 import type { RunKey } from '../../kernel/run-key.ts';
 import { DatabaseError } from '../database-port.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage } from '../visibility/row.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { Database, HeldJournal, JournalId, SlotsLeft } from '../database-port.ts';
-import type { Clock } from '../../ports/machine.ts';
 import { FlushPace } from './flush-pace.ts';
 import { OwnRows, type RowsTable } from './rows-table.ts';
 import { clearSlots } from './slot-clearing.ts';
 import { VisibilityFlusher } from './visibility-flusher.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
+import type { ClockAndLogger } from '../../ports/machine.ts';
 
-export type ProcessVisibilityOptions = {
+export type ProcessVisibilityOptions = ClockAndLogger & {
   readonly database: Pick<Database, 'restore' | 'position' | 'flush' | 'clearSlots' | 'list' | 'count' | 'giveUp'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
 };
 
 /**
@@ -53,33 +50,22 @@ export class ProcessVisibility {
 
   /** For a new memory of that shard. `durable`: its rows stand beside its state, in this database; absent: they are this process's alone. */
   flusher(journal: JournalId, rows: VisibilityRows, durable?: RowsTable, onRefused?: (key: RunKey) => void): VisibilityFlusher {
-    if (durable !== undefined) return this.#flusherOf(durable, journal, rows, onRefused);
-    const own = new OwnRows({ journal, database: this.#options.database, onLost: () => this.#lost() });
-    const flusher = this.#flusherOf(own, journal, rows, onRefused);
-    this.#ownRows.set(flusher, own);
-    return flusher;
-  }
-
-  #flusherOf(
-    table: RowsTable,
-    { partition }: JournalId,
-    rows: VisibilityRows,
-    onRefused: ((key: RunKey) => void) | undefined,
-  ): VisibilityFlusher {
-    const { clock, logger } = this.#options;
+    const { clock, logger, database } = this.#options;
+    const table = durable ?? new OwnRows({ journal, database, onLost: () => this.#lost() });
     const flusher = new VisibilityFlusher({
       rows,
       table,
       onRefused,
       pace: this.#pace,
       clock,
-      logger: logger.with({ 'shard-id': partition + 1 }),
+      logger: logger.with({ 'shard-id': journal.partition + 1 }),
       onClosed: () => {
         this.#flushers.delete(flusher);
         this.#ownRows.delete(flusher);
       },
     });
     this.#flushers.add(flusher);
+    if (table instanceof OwnRows) this.#ownRows.set(flusher, table);
     return flusher;
   }
 
@@ -108,12 +94,11 @@ export class ProcessVisibility {
 
   async #read<Rows>(asked: number | undefined, read: () => Promise<Rows>): Promise<Rows> {
     const underWay = { isGivenUp: false };
-    const once = (): Promise<Rows | undefined> => {
-      return this.#readOnce(() => {
+    const once = (): Promise<Rows | undefined> =>
+      this.#readOnce(() => {
         if (underWay.isGivenUp) throw new DatabaseError('overtime', 'the caller has given up');
         return read();
       });
-    };
     if (asked !== undefined) this.#underWay.set(asked, underWay);
     try {
       return (await once()) ?? (await once()) ?? unfilled();
@@ -140,10 +125,8 @@ export class ProcessVisibility {
   }
 
   async #flush(): Promise<void> {
-    await this.#within(
-      FLUSH_WAIT_MS,
-      this.#serving.map((each) => each.flushed()),
-    );
+    const flushed = this.#serving.map((each) => each.flushed());
+    await this.#within(FLUSH_WAIT_MS, flushed);
     // The first rows open the database, and come to nobody who does not wait for that.
     await this.#fill();
   }
@@ -155,10 +138,8 @@ export class ProcessVisibility {
       const waiting = this.#serving.filter(({ isFilled }) => !isFilled);
       if (waiting.length === 0) return;
       if (clock.monoMs() >= endMs) unfilled();
-      await this.#within(
-        endMs - clock.monoMs(),
-        waiting.map((each) => each.filled()),
-      );
+      const filled = waiting.map((each) => each.filled());
+      await this.#within(endMs - clock.monoMs(), filled);
       if (waiting.some((each) => !each.isFilled && each.isFailing)) unfilled();
     }
   }

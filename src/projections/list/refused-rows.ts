@@ -26,12 +26,8 @@ export async function writeOneByOne<Outcome extends string>(
       if (!isRefusal(error)) throw error;
       onRefused(row, error);
       const { namespaceId, workflowId, runId } = row;
-      logger.warn('the database refused the row of a workflow: List does not show its current state', {
-        namespaceId,
-        workflowId,
-        runId,
-        error,
-      });
+      const told = { namespaceId, workflowId, runId, error };
+      logger.warn('the database refused the row of a workflow: List does not show its current state', told);
     }
   }
   return 'flushed';

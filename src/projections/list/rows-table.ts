@@ -31,10 +31,8 @@ export type DurableRowsOptions = {
   readonly journal: JournalId;
   /** The lane in which checkpoints are written too. */
   readonly database: Pick<Lane, 'flush' | 'inTurn'>;
-  readonly checkpointer: {
-    /** 0: memory is not made yet. */
-    readonly fence: Fence;
-  };
+  /** Its fence is 0 while memory is not made. */
+  readonly checkpointer: Pick<HeldJournal, 'fence'>;
   readonly onFenced: () => void;
 };
 

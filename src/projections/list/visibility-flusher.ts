@@ -16,22 +16,19 @@ import { NowAndThen } from '../../ports/now-and-then.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { VisibilityRow } from '../visibility/row.ts';
 import type { HistoryRecord } from '../../history/run/record.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { CommitSubscriber } from '../../ports/commit-subscriber.ts';
 import { BUSY_ROWS_PER_S, type FlushPace } from './flush-pace.ts';
 import { isRefusal, type RowWritten, writeOneByOne } from './refused-rows.ts';
 import type { RowsTable } from './rows-table.ts';
 import type { RecordPosition } from '../../ports/log.ts';
-import type { Clock, Timer } from '../../ports/machine.ts';
+import type { ClockAndLogger, Timer } from '../../ports/machine.ts';
 import type { VisibilityBatch, VisibilityRows } from './visibility-rows.ts';
 
-export type VisibilityFlusherOptions = {
+export type VisibilityFlusherOptions = ClockAndLogger & {
   readonly rows: VisibilityRows;
   readonly table: RowsTable;
   /** Shared by all shards of this process. */
   readonly pace: FlushPace;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly onClosed: () => void;
   /** Called once until a row of that run is written again, while the shard serves. */
   readonly onRefused?: ((key: RunKey) => void) | undefined;
@@ -261,7 +258,6 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
     }
   }
 
-  /** Writes row by row: one must not keep the others from being shown. */
   async #flushOneByOne({ rows, retired }: VisibilityBatch): ReturnType<RowsTable['flush']> {
     const { table, logger } = this.#options;
     const write = async (row: VisibilityRow): ReturnType<RowsTable['flush']> => {
