@@ -16,10 +16,7 @@ export class AttributeGenerations {
     for (const name of names) last.set(name, said.get(name) ?? 0);
   }
 
-  /**
-   * The next generations of names that are to be added and were there before: in this namespace, in every one (''), or in any if they are for every
-   * one.
-   */
+  /** The next generations of names that are added and were there before: in this namespace, in every one (''), or in any if for all. */
   next(namespaceId: string, names: Iterable<string>): ReadonlyMap<string, number> {
     const owners = namespaceId === '' ? [...this.#last.values()] : [this.#last.get('') ?? none, this.#last.get(namespaceId) ?? none];
     const next = new Map<string, number>();

@@ -67,10 +67,7 @@ export type ClusterCommand =
    * delay is over: asked before that, again later. What is not deleted, or is gone, stays as it is. Reply: Done.
    */
   | { readonly kind: 'endNamespace'; readonly id: string }
-  /**
-   * The columns of these slots hold nothing any more, and nothing comes into them: rows of all shards were looked at. What is in use, or was
-   * purged, stays as it is. Reply: Done.
-   */
+  /** These columns hold nothing any more: rows of all shards were looked at. What is in use, or was purged, stays as it is. Reply: Done. */
   | { readonly kind: 'purgeSearchAttributes'; readonly namespaceId: string; readonly slots: readonly string[] }
   /**
    * A queue of dead letters whose topic is there. One that is known changes nothing. Reply: Done; rejected: invalid-argument

@@ -1,7 +1,4 @@
-/**
- * The pure core of the cluster actor: namespaces, search attributes, and what the cluster is called and signs with. Rare commands; the
- * answer of each waits for its commit, so that whoever is told "registered" can use the namespace at once.
- */
+/** The pure core of the cluster actor. Each answer waits for its commit: whoever is told "registered" can use the namespace at once. */
 import { assert } from '../kernel/assert.ts';
 import { nothing, recordsOf } from '../kernel/handled.ts';
 import { ClusterState, type ClusterSnapshot } from './cluster-state.ts';

@@ -106,10 +106,7 @@ export class ClusterState implements ClusterSnapshot {
     this.#beginning = journalStart === 0 ? 'whole' : 'unknown';
   }
 
-  /**
-   * Says, for people, that what stood before the beginning of the journal was not all found behind it; undefined: it was, as far as the journal was
-   * read.
-   */
+  /** For people: what stood before the beginning of the journal was not all found behind it; undefined: it was, as far as it was read. */
   get lacking(): string | undefined {
     if (this.#beginning === 'whole') return undefined;
     return (

@@ -1,7 +1,4 @@
-/**
- * What the cluster actor is asked, a row for each command: what is answered beside a rejection, and who decides it. A new command is a type
- * (cluster-commands.ts) and a row; the compiler refuses one that says less.
- */
+/** The commands of the cluster actor, a row each: their answers, who decides them. A new one is a type (cluster-commands.ts) and a row. */
 import { answer, type Handled, invalid, type OfKind, type ReplyTo } from '../kernel/handled.ts';
 import { type ArchivalChange, type ArchivalState, nextArchivalState, notArchived, otherUri } from './archival-state.ts';
 import type { ClusterState, Namespace } from './cluster-state.ts';

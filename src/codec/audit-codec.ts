@@ -1,7 +1,4 @@
-/**
- * Records of `<prefix>.audit`: entries as JSON, under the topic of the letters, for people with any tool for Kafka. Times are RFC 3339. What this
- * version does not know it leaves alone.
- */
+/** Records of `<prefix>.audit`: entries as JSON, under the topic of the letters. Times are RFC 3339; what is not known is left alone. */
 import { LogError, type StoredRecord } from '../ports/log.ts';
 import type { EncodedRecord, RecordCodec } from '../actors/partition/partition-core.ts';
 import type { AuditAction, AuditEntry } from '../deadletters/audit/audit-entry.ts';

@@ -1,7 +1,4 @@
-/**
- * Records of a dead letter topic. A letter's value is its task, untouched; everything else is in headers (dead-letter-headers.ts). Control
- * records are JSON under keys that begin with `@`, which no letter has.
- */
+/** Records of a dead letter topic: a letter's value is its task, the rest is headers; the keys of control records (JSON) begin with `@`. */
 import { LogError, type LogRecord, type StoredRecord } from '../ports/log.ts';
 import type { EncodedRecord, RecordCodec } from '../actors/partition/partition-core.ts';
 import type { HandedOver } from '../deadletters/hand-overs.ts';

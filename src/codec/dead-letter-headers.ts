@@ -170,10 +170,7 @@ function written(headers: readonly (readonly [name: string, value: string | Whol
   return headers.flatMap(([name, value]): RecordHeader[] => (value === undefined || value === '' ? [] : [[name, String(value)]]));
 }
 
-/**
- * Ids and names may be long each: what tells of the failure gives way, as far as it must. Throws when the ids and names alone are too much: the
- * letter is refused, and not the log's to stumble over.
- */
+/** Where ids and names are long, what tells of the failure gives way. Throws when they alone are too much: the letter is refused. */
 function fitted(headers: RecordHeader[]): readonly RecordHeader[] {
   const bytesMax = headerLimits.headersBytesMax - headerLimits.stampBytesMax;
   let bytes = headers.reduce((sum, [name, value]) => sum + name.length + utf8Bytes(value), 0);

@@ -1,7 +1,4 @@
-/**
- * Records of `<prefix>.dlq-jobs`: plans and jobs as JSON, under their ids. Times are RFC 3339; what this version does not know it leaves alone, and
- * what it needs and cannot find stops the partition.
- */
+/** Records of `<prefix>.dlq-jobs`: plans and jobs as JSON, times RFC 3339. Unknown fields stay unread; missing ones stop the partition. */
 import { LogError, type StoredRecord } from '../ports/log.ts';
 import type { EncodedRecord, RecordCodec } from '../actors/partition/partition-core.ts';
 import type { IdRange } from '../deadletters/letter-commands.ts';

@@ -57,10 +57,7 @@ export const stateCodec: StateWire = {
     }),
 };
 
-/**
- * Leaves large payloads to the rows of history, which the same checkpoint must write then. What either writes, both read: large ones with
- * the events that `eventsLeftOut` names.
- */
+/** Leaves large payloads to the rows of history, which the same checkpoint must write. What either writes, both read (`eventsLeftOut`). */
 export const stateCodecBesideHistory: StateWire = {
   ...stateCodec,
   encodeRun: (run, aside) => {

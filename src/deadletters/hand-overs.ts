@@ -15,10 +15,7 @@ export const HAND_OVER_LETTERS_MAX = 100;
 /** `task`: a fingerprint of the task that it was. Absent: nobody knows. */
 export type HandedOver = { readonly sequence: number; readonly messageId: number; readonly task?: number };
 
-/**
- * `next`: a new one, with `missing` letters in front of it that are not here. `forgotten`: older than what is kept, so its answer was heard. `reused`:
- * another task had the number, and became that message.
- */
+/** `next`: new; `missing` before it are not here. `forgotten`: so old, its answer was heard. `reused`: the number was another task's. */
 export type HandOverVerdict =
   | { readonly kind: 'known' | 'reused'; readonly messageId: number }
   | { readonly kind: 'next'; readonly missing: number }

@@ -1,7 +1,4 @@
-/**
- * A letter: one task that left normal processing, with what is known of why. Texts that are not known are '', numbers and times undefined.
- * Times are ms since 1970.
- */
+/** A letter: one task that left normal processing, and why. Unknown texts are '', numbers and times undefined. Times are ms since 1970. */
 
 /** A whole number; a bigint where it is beyond 2^53, which another cluster may have. */
 export type Whole = number | bigint;

@@ -277,10 +277,7 @@ export class QueueCore {
     return purged.size === 0 ? answer(reply) : this.#commit([...purged.values()], timeMs, reply);
   }
 
-  /**
-   * Letters that shards may execute are purged when those have said that they will not; the others are purged at once. `withdrawn`: shards are asked
-   * already.
-   */
+  /** Letters that shards may execute go when those say that they will not, the others at once. `withdrawn`: shards are asked already. */
   #withdraw(
     { outstanding, withdrawn }: Readonly<Record<'outstanding' | 'withdrawn', ReadonlySet<number>>>,
     records: readonly ResolvedRecord[],

@@ -1,7 +1,4 @@
-/**
- * What the journal of a queue adds up to. Folding may begin anywhere behind a compaction: letters are written again there, in the order of their
- * ids, and control records tell what is not there any more.
- */
+/** What the journal of a queue adds up to, from behind any compaction: that writes letters again, by id, and tells what is gone. */
 import { unreachable } from '../kernel/assert.ts';
 import { HandOvers, taskFingerprint, type HandedOver } from './hand-overs.ts';
 import { LetterIds, type LetterIdsSnapshot } from './letter-ids.ts';

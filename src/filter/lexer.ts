@@ -1,6 +1,4 @@
-/**
- * A query as tokens, one at a time: the parser stops at the first that it cannot use, and says where that is as Temporal does.
- */
+/** A query as tokens, one at a time: the parser stops at the first that it cannot use, and says where that is as Temporal does. */
 import { utf8Bytes } from '../kernel/utf8.ts';
 
 export type TokenKind =

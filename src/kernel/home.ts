@@ -1,5 +1,2 @@
-/**
- * The folder of this installation, with `package.json` and `node_modules`. It is two folders above this file in both forms of the program:
- * src/kernel/home.ts, and dist/program/….js, which scripts/bundle.ts made.
- */
+/** The folder of this installation: two above this file in both forms of the program, src/kernel/home.ts and dist/program/….js. */
 export const home = new URL('../../', import.meta.url);

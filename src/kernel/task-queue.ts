@@ -100,10 +100,7 @@ export function matchingPartitionOf(queue: TaskQueuePartition, matchingPartition
   return fingerprint32(taskQueuePartitionKey(queue)) % matchingPartitions;
 }
 
-/**
- * The types of task queues. Each has a row, from which every part reads what sets it apart: a type without one does not compile, and neither
- * does a part that must decide about a new type.
- */
+/** The types of task queues, each with a row: without one a type does not compile, nor does a part that must decide about a new type. */
 type TypeRow<Type extends string> = {
   /** `temporal.api.enums.v1.TaskQueueType`. */
   readonly wire: number;

@@ -30,6 +30,7 @@ import {
 import type { MatchingLimits } from './matching-limits.ts';
 import { Tally } from '../kernel/tally.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition, type LaneName, laneKey, parseLaneKey } from '../kernel/task-queue.ts';
+import type { TaskState } from './checkpoint/backlog-wire.ts';
 
 /** How many of the stored tasks that may be offered are in memory. */
 export type WindowLimits = Pick<
@@ -43,8 +44,6 @@ export type ColdRead = Readonly<Pick<ColdTasks, 'afterId' | 'untilId' | 'count' 
   /** What so many take in memory, if they are as large as those in windows. */
   readonly bytesMax: number;
 };
-
-export type TaskOfRow = { readonly spilled: SpilledTask; readonly storedAtMs: number };
 
 /** Whoever notes what changes, for a checkpoint. */
 export interface ChangeNotes {
@@ -64,19 +63,14 @@ export class Backlog {
   readonly configs = new ConfigTable();
   /** undefined: there is no database, and all is in memory. */
   readonly #limits: WindowLimits | undefined;
-  /** Tasks in memory. */
   readonly #tasks = new Map<number, StoredTask>();
   #newerCount = 0;
-  /** Bytes of the tasks in windows. */
   #windowBytes = 0;
   #coldCount = 0;
   /** Rows that are being read: they will be in memory. A slow database must not be asked for a window of each queue at once. */
   #awaited = 0;
   #awaitedBytes = 0;
-  /**
-   * Removed in a fold, while they had no place in a window: their rows may still be read, until a checkpoint has removed them. No more than the
-   * journal behind a checkpoint tells of.
-   */
+  /** Removed in a fold, while in no window: rows that a checkpoint has yet to remove. As many at most as the journal behind it tells of. */
   readonly #goneCold = new Set<number>();
   readonly #goneNewer = new Set<number>();
   #goneInCut: readonly number[] = none;
@@ -135,10 +129,10 @@ export class Backlog {
   }
 
   /** Equal for equal states, whatever way led there. `rows`: those of the table; what is cold is taken from them. */
-  canonical(rows: readonly TaskOfRow[] = []): string {
+  canonical(rows: readonly TaskState[] = []): string {
     const byLane = Map.groupBy(rows, ({ spilled }) => laneKey(spilled.queue, laneOfSpilled(spilled)));
     const tasksOf = ({ key, tasks, cold, newer }: StoredLane) => {
-      const isCold = ({ spilled: { id } }: TaskOfRow): boolean =>
+      const isCold = ({ spilled: { id } }: TaskState): boolean =>
         cold !== undefined && id > cold.afterId && id <= cold.untilId && !this.#goneCold.has(id) && !this.#goneNewer.has(id);
       const fromRows = (byLane.get(key) ?? []).filter(isCold).map(({ spilled, storedAtMs }) => ({ ...spilled, storedAtMs }));
       return [...tasks.values(), ...fromRows, ...newer.values()].map(({ id, task, storedAtMs }) => ({ id, task, storedAtMs }));
@@ -267,14 +261,7 @@ export class Backlog {
   /** Before that task: what comes is not for its window. */
   #endWindow(stored: StoredLane, id: number): ColdTasks {
     const last = stored.tasks.get(stored.windowUpToId);
-    stored.cold = {
-      afterId: id - 1,
-      untilId: id - 1,
-      count: 0,
-      left: 0,
-      sinceMs: last?.storedAtMs ?? this.timeMs,
-      uncounted: undefined,
-    };
+    stored.cold = { afterId: id - 1, untilId: id - 1, count: 0, left: 0, sinceMs: last?.storedAtMs ?? this.timeMs, uncounted: undefined };
     return stored.cold;
   }
 
@@ -372,10 +359,7 @@ export class Backlog {
     this.#settle(stored);
   }
 
-  /**
-   * Those that the next read of rows brings; it ends with `installRead` or `notRead`. What is given out and not journaled as such is not counted:
-   * it would hold the others up.
-   */
+  /** What the next read of rows brings, until `installRead` or `notRead`. What is given out is not counted: it would hold the others up. */
   nextColdRead({ name, cold }: StoredLane, waiting: number): ColdRead {
     assert(cold !== undefined && hasCold(cold), 'what is cold is read');
     const { afterId, untilId, count, left } = cold;
@@ -407,7 +391,7 @@ export class Backlog {
    * What that read has found, in order. Answers how many of those that were thought to be cold do not come into memory: a fold removed them, or
    * their rows cannot be read, and stay as they are. Less than none: of those that nobody had counted some have come.
    */
-  installRead(stored: StoredLane, read: ColdRead, rows: readonly (TaskOfRow | UnreadTask)[]): number {
+  installRead(stored: StoredLane, read: ColdRead, rows: readonly (TaskState | UnreadTask)[]): number {
     const { cold } = stored;
     assert(cold !== undefined && cold.afterId === read.afterId, `rows behind ${read.afterId} are awaited, not behind ${cold?.afterId}`);
     this.#notAwaited(read);
@@ -469,6 +453,6 @@ export class Backlog {
 
 const none: readonly number[] = [];
 
-function idOfRow(row: TaskOfRow | UnreadTask): number {
+function idOfRow(row: TaskState | UnreadTask): number {
   return isUnread(row) ? row.taskId : row.spilled.id;
 }

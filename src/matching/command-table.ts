@@ -1,7 +1,4 @@
-/**
- * All commands of a matching host, a row for each: whose share of what waits it takes, what it weighs, whether it finishes work, what is answered,
- * who decides it. A new command is a type (matching-commands.ts) and a row; the compiler refuses one that says less.
- */
+/** All commands of a matching host, a row each. A new one is a type (matching-commands.ts) and a row; less does not compile. */
 import { assert } from '../kernel/assert.ts';
 import type { ReplyTo } from '../kernel/handled.ts';
 import type { TaskQueuePartition } from '../kernel/task-queue.ts';
@@ -26,7 +23,7 @@ import type {
   StoredTasksLoaded,
   UpdateTaskQueueConfig,
 } from './matching-commands.ts';
-import type { Done, MatchingReply, StickyUnavailable } from './matching-replies.ts';
+import { done, type MatchingReply, stickyUnavailable } from './matching-replies.ts';
 import type { Offers } from './offers.ts';
 import type { Polls } from './polls.ts';
 import type { Queries } from './queries.ts';
@@ -79,10 +76,8 @@ const ownOfQueue = { ...ofQueue, replies: [] };
 const overheadBytes = 1024;
 const rowBytes = 512;
 
-const done: Done = { kind: 'done' };
-const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
-
-const table = {
+/** What others may ask of a host, with the replies that each may get. */
+export const matchingRequests = {
   pollWorkflowTask: { ...ofQueue, replies: ['emptyPoll', 'task', 'queryTask'], decide: poll },
   pollActivityTask: { ...ofQueue, replies: ['emptyPoll', 'task'], decide: poll },
   addWorkflowTask: { ...ofQueue, replies: ['done', 'stored', 'stickyUnavailable', 'noMatch'], decide: add },
@@ -113,12 +108,9 @@ const table = {
   activate: { ...own, decide: activate },
 } satisfies { readonly [Kind in CommandKind]: CommandRow<Kind> };
 
-/** What others may ask of a host, with the replies that each may get. */
-export const matchingRequests = table;
-
 export type MatchingReplyTo<T> = ReplyTo<typeof matchingRequests, MatchingRequest['kind'], MatchingReply<T>>;
 
-const rows: { readonly [Kind in CommandKind]: CommandRow<Kind> } = table;
+const rows: { readonly [Kind in CommandKind]: CommandRow<Kind> } = matchingRequests;
 
 /** A command and its own kind belong to one row: TypeScript does not follow that through a union, and takes the row for one of all kinds. */
 function rowOf<Kind extends CommandKind>(kind: Kind): CommandRow<Kind> {
@@ -181,10 +173,8 @@ function forgetNamespace<T>(host: Host<T>, { namespaceId }: ForgetNamespace, ask
 
 function listStoredQueues<T>({ backlog, decision }: Host<T>, { namespaceId, only }: ListStoredQueues, askId: number): void {
   decision.barrier = true;
-  decision.reply(askId, {
-    kind: 'storedQueues',
-    queues: only === undefined ? storedQueues(backlog, namespaceId) : storedQueue(backlog, only),
-  });
+  const queues = only === undefined ? storedQueues(backlog, namespaceId) : storedQueue(backlog, only);
+  decision.reply(askId, { kind: 'storedQueues', queues });
 }
 
 function shutdownWorker<T>(host: Host<T>, { queue: partition, workerInstanceKey }: ShutdownWorker, askId: number): void {

@@ -12,7 +12,7 @@ import type { ConfigurePartition, UpdateTaskQueueConfig } from './matching-comma
 import type { HostParts, LoadedQueue } from './loaded-queue.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { configsFull, tooManyWeights } from './rejections.ts';
-import type { Done, MatchingRejected, TaskQueueConfigured } from './matching-replies.ts';
+import { done, type MatchingRejected, type TaskQueueConfigured } from './matching-replies.ts';
 import {
   changedConfig,
   changesRates,
@@ -25,8 +25,6 @@ import {
   type TaskQueueConfig,
 } from './task-queue-config.ts';
 import { taskQueuePartitionKey } from '../kernel/task-queue.ts';
-
-const done: Done = { kind: 'done' };
 
 type ConfigsParts<T> = HostParts<T> & { readonly backlog: Backlog; readonly rateLimit: RateLimit<T> };
 

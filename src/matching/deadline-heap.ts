@@ -1,7 +1,4 @@
-/**
- * All deadlines of a matching host: polls, queries, retries, queues, by due time and, among equals, by the order of their setting. Nearly every poll is
- * answered before its time and must leave without a trace: minutes of dead entries would outnumber the live ones.
- */
+/** All deadlines of a host, by time and order of setting. Nearly every poll leaves early: dead entries would outnumber the live ones. */
 import { type HeapNode, IndexedHeap } from '../kernel/indexed-heap.ts';
 
 export interface Due extends HeapNode {

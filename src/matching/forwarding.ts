@@ -1,17 +1,11 @@
-/**
- * The way from a child partition to its parent. Polls wait there, because any task may come there; tasks are tried there before they are
- * stored, and the first stored ones are held there as well.
- */
+/** From a child partition to its parent, where any task may come: polls wait there, new tasks are tried, the first stored ones are held. */
 import { taskTypes } from '../kernel/task-queue.ts';
 import { assert } from '../kernel/assert.ts';
 import { armQueue, type HostParts, type LoadedQueue, type Offer, type Poll } from './loaded-queue.ts';
 import type { Lane, Level } from './lane.ts';
 import type { Windows } from './windows.ts';
 
-/**
- * `holdUntilMs`: it may wait there; 0 = it is handed back at once where no poll waits. `lane`: in which it waited here, and is counted as shown to the
- * parent; undefined: it is new.
- */
+/** `holdUntilMs`: it may wait there; 0 = it is handed back at once. `lane`: where it waited, and counts as shown; undefined: it is new. */
 type AtParent = { readonly offer: Offer; readonly shownMs: number; readonly holdUntilMs: number; readonly lane: Lane<Offer> | undefined };
 
 type ForwardingParts<T> = HostParts<T> & { readonly windows: Windows<T> };
@@ -81,10 +75,7 @@ export class Forwarding<T> {
     return true;
   }
 
-  /**
-   * The first few stored tasks of each priority wait at the parent, for polls that come to other partitions only, and one of each fairness key. An
-   * expired one is dropped there.
-   */
+  /** The first stored tasks of each priority, and one of each key, wait at the parent for polls of others; it drops expired ones. */
   offerBacklog(queue: LoadedQueue): void {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
     for (const level of queue.lanes.levels) {

@@ -145,7 +145,6 @@ export class Level<Offer extends Placed<Offer>> {
     if (lane.rest > 0) this.starves(lane);
   }
 
-  /** The lane has tasks and no offers. */
   starves(lane: Lane<Offer>): void {
     if (!this.blocked.has(lane)) this.starved.add(lane);
   }
@@ -309,10 +308,7 @@ export class Lanes<Offer extends Placed<Offer>> {
     this.size--;
   }
 
-  /**
-   * Something of it is over. A lane that holds nothing is forgotten: at once, when there are too many of them, or when none of the queue holds anything,
-   * for then nobody competes, and a host may have thousands of such queues.
-   */
+  /** A lane that holds nothing is forgotten when there are too many, or when none of the queue holds anything: then nobody competes. */
   settle(lane: Lane<Offer>, idleMax: number): void {
     if (lane.isInUse || this.#byKey.get(lane.key) !== lane) return;
     const { level } = lane;

@@ -76,10 +76,7 @@ export class LoadedQueue extends Entry<LoadedQueue> {
   workerRate: number | undefined = undefined;
   /** Weights of fairness keys, set by operators. */
   weights: ReadonlyMap<string, number> = new Map();
-  /**
-   * When polls and offers that both wait here are looked at again (a token is there), when those that are no offers yet are, and when the parent
-   * may be asked again; 0 = never.
-   */
+  /** When polls and offers here are paired again (a token is there), other stored tasks looked at, the parent asked again; 0 = never. */
   pairingDueMs = 0;
   restDueMs = 0;
   forwardDueMs = 0;
@@ -98,10 +95,7 @@ export class LoadedQueue extends Entry<LoadedQueue> {
     this.lanes = new Lanes<Offer>(queue, (task) => fairnessWeightOf(task, this.weights));
   }
 
-  /**
-   * Rate limits hold for the whole queue, and so do priorities and fair shares: the root alone matches then. While the parent is left alone
-   * what has no limit is matched here, in the order of this partition.
-   */
+  /** Rates, priorities and shares are of the whole queue: the root matches. While it is left alone, what has no rate is matched here. */
   get matchesAtParent(): boolean {
     if (this.parent === undefined) return false;
     return this.bucket !== undefined || this.keyRates !== undefined || (this.lanes.special > 0 && this.forwardDueMs === 0);
@@ -241,10 +235,7 @@ export class Offer extends Entry<Offer> {
   readonly task: MatchingTask;
   /** Where it waits, or did; undefined: it has never waited. */
   lane: Lane<Offer> | undefined = undefined;
-  /**
-   * Place in its lane: of a stored one its id; of others the last id that was given when they came, and behind it a number that rises. So
-   * there is a place for those that are stored and not in memory.
-   */
+  /** Place in its lane: of a stored one its id; of others the last id when they came, and a rising number. So cold ones have a place. */
   order: number;
   arrival: number;
   /** Id in the journal; 0 = in memory only. */

@@ -37,10 +37,7 @@ type AddOf<Kind extends string> = {
   readonly task: MatchingTask;
   /** The child partition that passes this task on; undefined = from history. */
   readonly forwardedFrom: number | undefined;
-  /**
-   * Whoever sends it keeps it, and is told NoMatch when no poll has come until then: a child's backlog, or history with a task that is nowhere
-   * stored. 0: it is stored here, or, where a child has it, handed back at once.
-   */
+  /** Its sender (a child, or history) keeps it, and is told NoMatch when no poll came by then. 0: stored here, or a child's handed back. */
   readonly holdUntilMs: number;
 };
 
@@ -84,10 +81,7 @@ export type ConfigurePartition = {
   readonly config: TaskQueueConfig;
 };
 
-/**
- * A namespace is removed, and nobody asks for it any more: what this host has for it goes. Reply: Done, and all of it is committed, also what it had
- * removed before; rejected: tasks-left.
- */
+/** The namespace is removed: what this host has for it goes. Reply: Done, when that and all before is committed; rejected: tasks-left. */
 export type ForgetNamespace = { readonly kind: 'forgetNamespace'; readonly namespaceId: string };
 
 /** Task queues of a namespace that have stored tasks here; `only`: that one alone. Reply: StoredQueues. */
@@ -97,10 +91,7 @@ export type ListStoredQueues = {
   readonly only: TaskQueuePartition | undefined;
 };
 
-/**
- * A worker stops: its open polls here end empty; a sticky queue is unavailable from now on. Asked once for each queue and
- * partition that the worker names. Reply: Done.
- */
+/** A worker stops: its open polls end empty, a sticky queue is unavailable from now on. Asked of each partition it names. Reply: Done. */
 export type ShutdownWorker = {
   readonly kind: 'shutdownWorker';
   readonly queue: TaskQueuePartition;

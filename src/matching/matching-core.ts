@@ -126,7 +126,6 @@ export class MatchingCore<T> {
     return this.#host.backlog.canonical(Array.from(rows, ({ task }) => this.#rowsWire.decodeTask(task)));
   }
 
-  /** Stored tasks of all queues. */
   get storedTasks(): number {
     return this.#host.backlog.size;
   }
@@ -168,7 +167,6 @@ export class MatchingCore<T> {
     return this.#noted.capture(goOn);
   }
 
-  /** The database has the checkpoint for good. */
   durable(): void {
     this.#host.windows.written(this.#noted.durable());
     this.#host.backlog.durable();

@@ -58,10 +58,7 @@ export type LoadStoredTasks = {
   readonly rowsMin: number;
 };
 
-/**
- * Count stored tasks of this lane of the queue in the table, the first `max` within a range of ids; hand the number back as `storedTasksCounted`, however long
- * that takes.
- */
+/** Count stored tasks of this lane in the table, the first `max` of a range of ids; `storedTasksCounted` answers, however late. */
 export type CountStoredTasks = Omit<LoadStoredTasks, 'kind' | 'rowsMin'> & { readonly kind: 'countStoredTasks' };
 
 /** Tell another partition of a queue whose root is here, until it has confirmed. A later one of the same partition takes its place. */

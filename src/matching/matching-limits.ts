@@ -18,10 +18,7 @@ export const matchingLimits = {
   windowBytesPerHostMax: 16 * 1024 * 1024,
   windowTasksPerLaneMin: 10,
   windowTasksPerKeyedLaneMin: 2,
-  /**
-   * Lanes for one fairness key each: of a queue, and of a host's queues those that store tasks. Keys beyond share a lane with others, eight of a
-   * level. A lane takes 0.5 KB, and as long as its tasks wait a few of them are in memory.
-   */
+  /** Lanes of one fairness key, of a queue and of a host; keys beyond share eight of a level. One takes 0.5 KB, and keeps a few tasks. */
   keyedLanesPerQueueMax: 1_000,
   keyedLanesPerHostMax: 10_000,
   sharedLanesPerLevel: 8,
@@ -41,10 +38,7 @@ export const matchingLimits = {
   /** Tasks in memory only: those of a sticky queue, and those that child partitions offer to their root. */
   memoryTasksPerQueueMax: 10_000,
   queriesPerQueueMax: 1_000,
-  /**
-   * An empty queue takes 1.7 KB, and a process has 16 hosts: polls of made-up names must not fill its memory. At this limit an idle queue is
-   * evicted for a new one; when none is idle, a namespace that has its even share gets no more.
-   */
+  /** An empty queue takes 1.7 KB: made-up names must not fill memory. A full host evicts an idle one; each namespace has its even share. */
   queuesPerHostMax: 20_000,
   /** How many queues of a full host are looked at, for each new name, to find an idle one. */
   evictionLooksMax: 32,
@@ -82,15 +76,9 @@ export const matchingLimits = {
   /** A task whose shard is not served lets its poll go and is offered again after twice as long each time. */
   restFirstMs: 250,
   restMaxMs: 10_000,
-  /**
-   * Polls of a child partition that wait at its parent. A task that meets one there takes one hop more. Without them a task would be stored
-   * although a poll waits at another partition, and a record costs more than a hop.
-   */
+  /** Polls of a child that wait at its parent. Else a task would be stored while a poll waits elsewhere: a record costs more than a hop. */
   forwardedPollsMax: 10,
-  /**
-   * Stored tasks of one priority that a child partition offers at its parent at the same time. Of each fairness key there may be one at any time: so
-   * one that may not go out there holds up no other.
-   */
+  /** Stored tasks of one priority that a child offers its parent at a time; one of each fairness key besides: none holds up another. */
   offeredTasksMax: 8,
   /** Tasks under way to the parent, whose add is not answered yet; more are stored at once. */
   forwardedAddsMax: 1_000,
@@ -102,10 +90,7 @@ export const matchingLimits = {
   forwardRetryMs: 1_000,
   /** Removals of stored tasks are journaled with the next record, at the latest after so long. */
   removalsFlushMs: 1_000,
-  /**
-   * Expired deadlines that one command handles. Thousands expire together when a shard is not served, or after a suspend. This bounds a
-   * record as well: each deadline may store a task, which takes 2.2 KB with the longest names.
-   */
+  /** Expired deadlines that one command handles: thousands may come together, and each may store a task of 2.2 KB in its record. */
   duePerCommandMax: 1_000,
   /** Expired tasks that one look for work passes over. As many as a queue may hold expire while its workers are away. */
   expiredPerLookMax: 2_000,

@@ -4,10 +4,7 @@ import type { MatchingTask } from './matching-tasks.ts';
 import type { ConfiguredQueue } from './task-queue-config.ts';
 import { type TaskQueuePartition, type LaneName, plainLane } from '../kernel/task-queue.ts';
 
-/**
- * `id` is unique on its host and rises: the order in which tasks of a lane are offered. `shared`: the lane is not that of its fairness key alone, but
- * one for several keys; 0 = it is.
- */
+/** `id` is unique on its host and rises, as tasks of a lane are offered. `shared`: the lane has several keys; 0 = that of its own key. */
 export type SpilledTask = { readonly id: number; readonly queue: TaskQueuePartition; readonly task: MatchingTask; readonly shared: number };
 
 export function laneOfSpilled({ task, shared }: SpilledTask): LaneName {

@@ -23,6 +23,7 @@ export type MatchingRejection = {
 export type MatchingRejected = { readonly kind: 'rejected'; readonly rejection: MatchingRejection };
 
 export type Done = { readonly kind: 'done' };
+export const done: Done = { kind: 'done' };
 
 /** A task is in the journal of its partition, committed: it survives whatever becomes of the host. */
 export type Stored = { readonly kind: 'stored' };
@@ -55,11 +56,9 @@ export type QueryTask = {
 
 /** Nobody polls this sticky queue: offer the task on the normal queue, at once. */
 export type StickyUnavailable = { readonly kind: 'stickyUnavailable' };
+export const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
 
-/**
- * To a task that is not stored here: no poll waits here either, whoever sent it keeps it. `isRefused`: one did wait, and the start was refused, for
- * the shard is not served or the workflow stands still. A child partition is told so at once, and offers others meanwhile.
- */
+/** To a task that is not stored here: its sender keeps it. `isRefused`: a poll waited and its start was refused: a child offers others. */
 export type NoMatch = { readonly kind: 'noMatch'; readonly isRefused: boolean };
 
 export type QueryAnswer = { readonly kind: 'queryAnswer'; readonly result: QueryResult };
@@ -71,7 +70,6 @@ export type PollerDescription = {
   readonly ratePerSecond: number | undefined;
 };
 
-/** Describes the tasks of one priority. */
 export type LevelDescription = {
   readonly priorityKey: number;
   readonly backlogCount: number;

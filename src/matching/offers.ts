@@ -19,16 +19,14 @@ import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { backlogFull } from './rejections.ts';
 import type { Removals } from './removals.ts';
-import type { Done, MatchingReply, NoMatch, StickyUnavailable, Stored } from './matching-replies.ts';
+import { done, type MatchingReply, type NoMatch, stickyUnavailable, type Stored } from './matching-replies.ts';
 import type { Starts } from './starts.ts';
 import { isExpired } from './matching-tasks.ts';
 import type { Windows } from './windows.ts';
 
-const done: Done = { kind: 'done' };
 const stored: Stored = { kind: 'stored' };
 const noMatch: NoMatch = { kind: 'noMatch', isRefused: false };
 const refused: NoMatch = { kind: 'noMatch', isRefused: true };
-const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
 
 type OffersParts<T> = HostParts<T> & {
   readonly backlog: Backlog;

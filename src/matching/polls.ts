@@ -30,7 +30,6 @@ type PollsParts<T> = HostParts<T> & {
 export class Polls<T> {
   readonly #parts: PollsParts<T>;
   readonly #stopped: StoppedWorkers<T>;
-  /** All open ones. */
   readonly #byAsk = new Map<number, Poll>();
   /** The server stops: no poll waits any more. */
   #ending = false;
@@ -55,7 +54,8 @@ export class Polls<T> {
 
     queue.shutDown = false;
     queue.pollBegan(command.identity, command.maxTasksPerSecond, decision.nowMs);
-    if (command.maxTasksPerSecond !== undefined) this.#setRate(queue, command.maxTasksPerSecond);
+    const { maxTasksPerSecond } = command;
+    if (maxTasksPerSecond !== undefined && this.#parts.rateLimit.set(queue, maxTasksPerSecond)) this.rateChanged(queue);
     const poll = new Poll(queue, command, askId);
     queue.polls.set(command.pollRequestId, poll);
     this.#byAsk.set(askId, poll);
@@ -75,10 +75,6 @@ export class Polls<T> {
     poll.deadlineMs = command.deadlineMs;
     this.#byAsk.set(askId, poll);
     this.#parts.deadlines.set(poll, poll.state === 'forwarded' ? this.#parts.forwarding.deadlineOf(poll) : poll.deadlineMs);
-  }
-
-  #setRate(queue: LoadedQueue, wantedPerSecond: number): void {
-    if (this.#parts.rateLimit.set(queue, wantedPerSecond)) this.rateChanged(queue);
   }
 
   rateChanged(queue: LoadedQueue): void {
@@ -165,10 +161,7 @@ export class Polls<T> {
     }
   }
 
-  /**
-   * A poll whose start is under way is answered with its task: that costs the worker less than a task lost until its timeout. One whose start
-   * history could not answer would wait for the whole of an outage: its task goes to another worker.
-   */
+  /** A poll whose start is under way gets its task: else that waits for its timeout. One that history could not answer gives it up. */
   endOfWorker(partition: TaskQueuePartition, queue: LoadedQueue | undefined, workerInstanceKey: string): void {
     this.#stopped.add(partition, workerInstanceKey);
     if (queue === undefined) return;

@@ -6,7 +6,7 @@
 import type { AnswerQuery, DispatchQuery } from './matching-commands.ts';
 import { type HostParts, type LoadedQueue, WaitingQuery } from './loaded-queue.ts';
 import { noPoller, queryExpired, queryNotFound, tooManyQueries } from './rejections.ts';
-import type { MatchingRejected, QueryTask } from './matching-replies.ts';
+import { done, type MatchingRejected, type QueryTask, stickyUnavailable } from './matching-replies.ts';
 import { taskQueuePartitionKey } from '../kernel/task-queue.ts';
 
 export class Queries<T> {
@@ -63,7 +63,7 @@ export class Queries<T> {
     }
     this.#end(query);
     this.#parts.decision.reply(query.askId, { kind: 'queryAnswer', result: command.result });
-    this.#parts.decision.reply(askId, { kind: 'done' });
+    this.#parts.decision.reply(askId, done);
   }
 
   expire(query: WaitingQuery): void {
@@ -78,11 +78,9 @@ export class Queries<T> {
 
   /** Queries that no poll has taken are for another queue now. */
   sendAway(queue: LoadedQueue): void {
-    let query = queue.waitingQueries.first;
-    while (query !== undefined) {
+    for (let query = queue.waitingQueries.first; query !== undefined; query = queue.waitingQueries.first) {
       this.#end(query);
-      this.#parts.decision.reply(query.askId, { kind: 'stickyUnavailable' });
-      query = queue.waitingQueries.first;
+      this.#parts.decision.reply(query.askId, stickyUnavailable);
     }
   }
 

@@ -1,7 +1,4 @@
-/**
- * Ids of stored tasks that are done and not yet journaled as such. They travel with whatever is stored, or alone when the first of them
- * has waited long enough.
- */
+/** Ids of stored tasks that are done, not journaled as such yet. They go with the next record, or alone once the first has waited long. */
 import type { MatchingLimits } from './matching-limits.ts';
 
 const none: readonly number[] = [];

@@ -97,10 +97,7 @@ export class StartAnswers<T> {
     this.#parts.polls.endIfStopped(poll);
   }
 
-  /**
-   * Handling the answer threw, and no other answer will come. Without another try the task would wait until the partition has a new owner,
-   * and a start that was recorded until its timeout.
-   */
+  /** Handling the answer threw. Without another try the task would wait for a new owner, and a start that was recorded for its timeout. */
   #afterError(offer: Offer, poll: Poll, outcome: StartOutcome<T>): void {
     const startedAgain = offer.poll !== undefined && offer.poll !== poll;
     if (offer.state !== 'starting' || startedAgain) return;

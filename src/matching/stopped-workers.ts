@@ -1,7 +1,4 @@
-/**
- * Workers that have said that they stop: the polls that they had sent before, and that come in later, end empty. A worker that waits for
- * the ends of its polls would wait in vain for these.
- */
+/** Workers that have said that they stop: their polls that come in later end empty, for they would wait in vain for the ends of these. */
 import { Tally } from '../kernel/tally.ts';
 import type { HostParts } from './loaded-queue.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from '../kernel/task-queue.ts';

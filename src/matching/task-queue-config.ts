@@ -1,13 +1,13 @@
 /** What operators have said of a task queue (UpdateTaskQueueConfig): it is journaled, and goes before what workers say. */
 import type { TaskQueuePartition } from '../kernel/task-queue.ts';
 
-export type ConfiguredRate = {
-  /** undefined: unset again. */
+export type RateUpdate = {
+  /** A rate of at least 0 (nothing leaves the queue); undefined: there is none any more. */
   readonly perSecond: number | undefined;
   readonly reason: string;
-  readonly identity: string;
-  readonly timeMs: number;
 };
+
+export type ConfiguredRate = RateUpdate & { readonly identity: string; readonly timeMs: number };
 
 /** How much of its level's turns a fairness key gets, whatever its tasks say. */
 export type FairnessWeight = { readonly key: string; readonly weight: number };
@@ -25,12 +25,6 @@ export type TaskQueueConfig = {
 
 /** What one partition knows: all of it at the root; of the others, which match nothing while there is a rate, only the rates. */
 export type ConfiguredQueue = { readonly queue: TaskQueuePartition; readonly config: TaskQueueConfig };
-
-export type RateUpdate = {
-  /** A rate of at least 0 (nothing leaves the queue); undefined: there is none any more. */
-  readonly perSecond: number | undefined;
-  readonly reason: string;
-};
 
 export type ConfigChange = {
   readonly identity: string;

@@ -10,7 +10,7 @@
  * asked for again.
  */
 import { backOffMs } from '../kernel/back-off.ts';
-import type { Backlog, TaskOfRow } from './backlog.ts';
+import type { Backlog } from './backlog.ts';
 import { coldHint, hasCold, type StoredLane, type StoredQueue } from './stored-lane.ts';
 import type { UnreadTask } from './checkpoint/read-rows.ts';
 import type { MatchingTask } from './matching-tasks.ts';
@@ -18,6 +18,7 @@ import { armQueue, type HostParts, type LoadedQueue, noAsk, Offer } from './load
 import { isLaterOffer, type Lane, type Level } from './lane.ts';
 import type { Removals } from './removals.ts';
 import type { StoredTasksCounted } from './matching-commands.ts';
+import type { TaskState } from './checkpoint/backlog-wire.ts';
 
 type WindowsParts<T> = HostParts<T> & { readonly backlog: Backlog; readonly removals: Removals };
 
@@ -197,7 +198,7 @@ export class Windows<T> {
     return false;
   }
 
-  loaded(queue: LoadedQueue, key: string, rows: readonly (TaskOfRow | UnreadTask)[]): void {
+  loaded(queue: LoadedQueue, key: string, rows: readonly (TaskState | UnreadTask)[]): void {
     const lane = queue.lanes.find(key);
     const stored = this.#parts.backlog.lanes.get(key);
     const read = lane?.coldRead;
@@ -253,16 +254,10 @@ export class Windows<T> {
 }
 
 /** The journal holds it: nobody waits to hear that it is stored. */
+const ofNobody = { arrival: 0, askId: noAsk, isLent: false, isOfChild: false, holdUntilMs: 0 };
+
 function storedOffer(queue: LoadedQueue, id: number, task: MatchingTask, storedAtMs: number): Offer {
-  const offer = new Offer(queue, task, {
-    order: id,
-    arrival: 0,
-    sinceMs: storedAtMs,
-    askId: noAsk,
-    isLent: false,
-    isOfChild: false,
-    holdUntilMs: 0,
-  });
+  const offer = new Offer(queue, task, { ...ofNobody, order: id, sinceMs: storedAtMs });
   offer.storedId = id;
   return offer;
 }

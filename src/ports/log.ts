@@ -68,10 +68,7 @@ export type SealedBatch = {
 export type AppendOutcome =
   /** The batch is in the log, its first record at `baseOffset`. Whether it counts is for the actor to judge. */
   | { readonly kind: 'appended'; readonly generation: number; readonly baseOffset: number }
-  /**
-   * Certainly not in the log, now or later: the same batch may be sent again. `denied`: our rights do not suffice. `tooLarge`: fewer of its
-   * records at a time may be taken.
-   */
+  /** Certainly not in the log, now or later: to be sent again. `denied`: our rights do not suffice. `tooLarge`: send fewer at a time. */
   | {
       readonly kind: 'refused';
       readonly generation: number;
@@ -114,17 +111,11 @@ export interface Log {
   read(partition: PartitionId, fromOffset: number, maxBytes: number): Promise<readonly StoredRecord[]>;
   /** `end` is the offset of the next record. */
   bounds(partition: PartitionId): Promise<LogBounds>;
-  /**
-   * The read barrier: the end of the log, asked for after this call was made. Callers that wait at the same time share one
-   * request per broker.
-   */
+  /** The read barrier: the log's end, asked for after this call was made. Callers that wait together share one request per broker. */
   end(partition: PartitionId): Promise<number>;
   /** What keeps it from answering for this partition now, for people; '' when it knows of nothing. */
   trouble?(partition: PartitionId): string;
-  /**
-   * Records below `beforeOffset` may go. After a broker crash they may reappear. Journals are trimmed behind their
-   * checkpoints (src/projections/checkpoints/journal-trim.ts).
-   */
+  /** Records below `beforeOffset` may go (journal-trim.ts). After a broker crash they may reappear. */
   truncate(partition: PartitionId, beforeOffset: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -140,10 +131,7 @@ export type TopicSpec = {
 
 /** A log that takes further topics while it serves. */
 export interface GrowingLog extends Log {
-  /**
-   * From now on its partitions can be attached and read: it is made where it is not there, looked at where it is. Asked again it does nothing.
-   * Rejects with LogError, and then nothing of the rest is touched.
-   */
+  /** Makes the topic, or looks at it, so that its partitions can be used. Asked again it does nothing. Rejects with LogError. */
   addTopic(topic: TopicSpec): Promise<void>;
 }
 
@@ -162,10 +150,7 @@ export function missingOffsets(partition: PartitionId, from: number, to: number)
 
 export type LogErrorCode = 'out-of-range' | 'unavailable' | 'denied' | 'misconfigured' | 'locked' | 'corrupt' | 'closed';
 
-/**
- * What the outside world did to the log. `recoverable`: trying again later may help. `denied`: our rights do not suffice; whether a person is
- * mending that knows who has been served before.
- */
+/** What the outside world did to the log. `recoverable`: later may help. `denied`: our rights; who was served before may wait for them. */
 export class LogError extends Error {
   override readonly name = 'LogError';
   readonly code: LogErrorCode;

@@ -31,10 +31,7 @@ export class WallAlarm {
     return this.#armedForMs;
   }
 
-  /**
-   * Rings once, at that time or soon after. Never before, unless the clock was set back: whoever goes by it has to look what is due when.
-   * Infinity: does not ring.
-   */
+  /** Rings once, then or soon after; before only if the clock was set back, so whoever goes by it looks what is due. Infinity: never. */
   set(timeMs: number): void {
     if (timeMs === this.#armedForMs) return;
     this.#timer?.cancel();

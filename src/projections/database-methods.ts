@@ -19,10 +19,7 @@ type PortOf<M> = M extends keyof ClusterPort
         ? 'deadLetters'
         : 'all';
 
-/**
- * `write` and `window` wait in the lane of writes; `load` is answered beside it, from what is committed; `walk` may look at many rows and be given
- * up meanwhile, and neither of the others waits for it.
- */
+/** `write` and `window` wait in the lane of writes; `load` reads what is committed beside it; `walk` is long, and nobody waits for it. */
 export type MethodKind = 'write' | 'window' | 'load' | 'walk';
 
 /** What people are told during an outage: the task that waits for the database. `nothing`: the method says nothing about the database. */

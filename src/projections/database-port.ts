@@ -27,10 +27,7 @@ import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } f
 /** One partition of one journal. `partition` counts from 0; for dead letters it is the number of their queue. */
 export type JournalId = { readonly kind: 'history' | 'matching' | 'deadLetters'; readonly partition: number };
 
-/**
- * Grows with each `restore` of a journal, to the milliseconds since 1970 at least: where a backup takes the place of a database, the next fence
- * is still one that nobody has had. 0 = never restored.
- */
+/** Grows with each `restore`, to the milliseconds since 1970 at least: so it is new even where a backup replaced a database. 0 = never. */
 export type Fence = number;
 
 /** How far a journal's rows go: to the record `lastOffset` and what does not count up to `nextOffset`. */
@@ -201,16 +198,10 @@ export type MatchingTaskRange = {
 
 export type MatchingTaskCount = { readonly count: number; readonly lastTaskId: number };
 
-/**
- * Names a read, so that the caller may give it up (`giveUp`); undefined: nobody does. Lists and counts have numbers, reads of dead letters have
- * names.
- */
+/** Names a read that its caller may give up (`giveUp`); undefined: nobody does. Lists and counts have numbers, dead letters names. */
 export type Asked = number | string;
 
-/**
- * Reads the dead letters of one queue in the order of their ids. `condition` is over their columns (`tables/letter-columns.ts`); undefined: all of
- * them.
- */
+/** Reads the dead letters of a queue by id. `condition` is over their columns (`tables/letter-columns.ts`); undefined: all of them. */
 export type LetterWalk = {
   readonly condition: Condition | undefined;
   readonly asked?: Asked | undefined;
@@ -260,10 +251,7 @@ export interface StatePort {
    */
   write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome>;
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>>;
-  /**
-   * Reads in the order of task ids, behind `afterTaskId`, without tasks that are aside or at matching. The cost depends on the rows that are given,
-   * not on those that are left out.
-   */
+  /** By task id, behind `afterTaskId`, without tasks that are aside or at matching. Costs what it gives, not what it leaves out. */
   transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TransferTaskRow[]>>;
   /** Reads in the order of (fire time, task id), behind the given one and up to `untilMs`, without timers that are aside. */
   timers(journal: JournalId, window: TimerWindow): Promise<Fenced<readonly TimerRow[]>>;
@@ -320,10 +308,7 @@ export interface VisibilityPort {
 
 /** The index of dead letters; its rows are written by checkpoints. */
 export interface DeadLettersPort {
-  /**
-   * Letters that fit the condition. A walk over many may be of several moments: of each letter it gives what stood there when it came by, and none
-   * twice. Fence and next offset are of the last of them.
-   */
+  /** Letters that fit the condition, each as it stood when the walk came by, none twice. Fence and next offset are of the last of them. */
   letters(journal: JournalId, list: LetterList): Promise<Fenced<LetterPage>>;
   /** Reads ids and generations alone. */
   letterIds(journal: JournalId, walk: LetterWalk): Promise<Fenced<LetterIdPage>>;
@@ -332,10 +317,7 @@ export interface DeadLettersPort {
   letterGroups(journal: JournalId, grouped: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>>;
 }
 
-/**
- * Every method rejects with DatabaseError alone. What fails has changed nothing, except where an outcome says otherwise.
- * A method is declared in its port, has its row in database-methods.ts, and is implemented for SQLite and for PostgreSQL.
- */
+/** All reject with DatabaseError alone, and have changed nothing then. A method is in its port, database-methods.ts and both databases. */
 export interface Database extends ClusterPort, StatePort, VisibilityPort, DeadLettersPort {
   /** Names the database for people: `sqlite x.db-state`, `postgres host:5432/perdure`. */
   readonly name: string;

@@ -128,10 +128,7 @@ export function actionGone(progress: ScheduleProgress, startId: number): Schedul
   return running.length === progress.running.length ? undefined : { ...progress, running };
 }
 
-/**
- * Somebody has looked, and it has ended. The news of that, which bring its result to the next one, have some time yet to come. undefined: they have
- * had it, so they are lost, or nobody waits for them.
- */
+/** It was seen to have ended, and its news, with its result, may still come. undefined: they are lost, or nobody waits for them. */
 export function actionSeenClosed(
   progress: ScheduleProgress,
   { workflow: { startId }, status }: ClosedAction,

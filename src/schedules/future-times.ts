@@ -7,10 +7,7 @@ export type FutureTimes = {
   readonly problem: string | undefined;
 };
 
-/**
- * When it would act next, if nobody changes it: also if it is paused, for a pause may end; not those that a limit leaves no action for. Of times
- * that are hard to find there are fewer.
- */
+/** When it would act next, paused or not, if nobody changes it and no limit forbids it. Fewer, of times that are hard to find. */
 export function searchFuture(nextTime: NextTime, progress: ScheduleProgress, max: number): FutureTimes {
   const { limitedActions, remainingActions, processedToMs, updateTimeMs } = progress;
   const wanted = limitedActions ? Math.min(max, remainingActions) : max;

@@ -310,10 +310,7 @@ function earliest(a: number | undefined, b: number | undefined): number | undefi
   return Math.min(a, b);
 }
 
-/**
- * As in Temporal: a week after the last that has happened to it. One that is paused stays, for somebody may want it to go on, and the end of the
- * pause happens to it as well, and so does the end of a workflow.
- */
+/** A week after the last that happened to it, as in Temporal. One that is paused stays; the end of a pause, or workflow, happens to it. */
 function expiration(progress: ScheduleProgress, wakeTimeMs: number | undefined): number | undefined {
   const { paused, buffered, running, backfills, recentActions } = progress;
   const isIdle = buffered.length + underWay(progress) + running.length + backfills.length === 0;

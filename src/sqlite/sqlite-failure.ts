@@ -14,10 +14,7 @@ const constraint = 19;
 const mismatch = 20;
 const notADatabase = 26;
 
-/**
- * `locked`: another process has it. `unavailable`: the disk, the folder, the rights. `refused`: a value does not fit where it should go.
- * `foreign`: it is no SQLite file.
- */
+/** `locked`: by another process. `unavailable`: disk, folder, rights. `refused`: a value that does not fit. `foreign`: no SQLite file. */
 export type SqliteFailure = {
   readonly kind: 'locked' | 'unavailable' | 'corrupt' | 'foreign' | 'refused';
   readonly message: string;

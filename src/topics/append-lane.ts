@@ -24,10 +24,7 @@ import {
 /** A batch on its way, and whom to tell. */
 export type BatchUnderWay = { readonly slot: LaneSlot; readonly batch: SealedBatch };
 
-/**
- * Sends the batches as one request; `settle` is called exactly once, with one outcome per batch in the same order. A bug on the way is thrown,
- * or told to `broke` instead.
- */
+/** Sends batches as one request; `settle` is called exactly once, with their outcomes in order. A bug is thrown, or told to `broke`. */
 export type SendBatches = (
   batches: readonly BatchUnderWay[],
   settle: (outcomes: readonly AppendOutcome[]) => void,
@@ -93,10 +90,7 @@ export class AppendLane {
   #busy = false;
   #onIdle: (() => void)[] = [];
 
-  /**
-   * `open` is called before anything is sealed. While it answers false, what is ready waits unsealed: an outage then puts only those batches
-   * in doubt that were under way when it began. Whoever made it answer false calls `resume`.
-   */
+  /** `open` is asked before anything is sealed. False: what is ready waits for `resume`: an outage leaves only what was sent in doubt. */
   constructor(send: SendBatches, open: () => boolean = () => true) {
     this.#send = send;
     this.#open = open;
@@ -211,10 +205,7 @@ function unfit(batch: SealedBatch): AppendOutcome | undefined {
   }
 }
 
-/**
- * Nobody knows which of the batches met the bug, nor whether any was sent. After this each goes alone, and the one that meets it again has
- * only itself to stop.
- */
+/** Nobody knows which batch met the bug, nor whether any was sent. Each goes alone now: one that meets it again stops only itself. */
 function brokenOutcomes(batches: readonly BatchUnderWay[], bug: unknown): readonly AppendOutcome[] {
   const alone = batches.length === 1;
   const reason = `the request broke off: ${errorText(bug)}`;

@@ -35,10 +35,7 @@ export const redriveTopic = (prefix: string): TopicSpec => ({
   purpose: 'what tools for Kafka send back of dead letters: counted, not used',
 });
 
-/**
- * Letters of one kind of tasks from one cluster. Everything that begins so is a queue, and nothing else may: the category has no dot, the name of
- * the cluster may.
- */
+/** Letters of one kind of tasks from one cluster. All that begins so is a queue: a category has no dot, the name of a cluster may. */
 export function deadLetterTopic(prefix: string, category: string, sourceCluster: string): string {
   return `dlq.${prefix}.${category}.${sourceCluster}`;
 }

@@ -1,7 +1,4 @@
-/**
- * Decoding a large batch takes tens of milliseconds, in which nobody else would be served. So decoders are generators that yield every few
- * hundred records; whoever runs them decides what to do then.
- */
+/** Decoding a large batch takes tens of milliseconds: decoders yield every few hundred records, so that others are served meanwhile. */
 
 /** Two reads and the slice of a fold may meet in one turn of the event loop. */
 const sliceMs = 4;

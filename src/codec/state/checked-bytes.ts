@@ -24,10 +24,7 @@ export function encodeChecked<Message>(write: (w: Writer, message: Message) => v
   return bytes;
 }
 
-/**
- * `what` is for people: `run`, `task`. Throws DatabaseError `corrupt` whatever is wrong: what cannot be read, for whichever reason, is the
- * trouble of one row.
- */
+/** `what` is for people: `run`, `task`. Throws DatabaseError `corrupt` for any reason: what cannot be read is the trouble of one row. */
 export function decodeChecked<Value>(bytes: Uint8Array, what: string, decode: (message: Uint8Array) => Value): Value {
   const corrupt = (problem: string, cause?: unknown): DatabaseError =>
     new DatabaseError('corrupt', `a stored ${what} of ${bytes.length} bytes cannot be read: ${problem}`, { cause });

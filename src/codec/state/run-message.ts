@@ -52,10 +52,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
   };
 }
 
-/**
- * Throws on a number that no program has written. Properties stand in the order of `newRun`, so that runs which were read look the same to
- * the engine as those that were begun.
- */
+/** Throws on a number that no program has written. Properties stand in the order of `newRun`: to the engine all runs have one shape. */
 export function runFromMessage(message: WholeRun): Complete<Run> {
   return {
     key: asCore<RunKey>(message.key),

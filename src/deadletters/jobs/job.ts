@@ -57,10 +57,7 @@ export type Plan = JobAuthor & {
   readonly requestHash: string;
   readonly operation: JobOperation;
   readonly queue: JobQueue;
-  /**
-   * They rise and do not touch each other. Of all letters, where those stand in too many stretches, from the first to the last: then they are more
-   * than `selected`, and whatever else lies between was resolved when the plan was made.
-   */
+  /** They rise and do not touch. Too many are one, from the first to the last: more than `selected`, but what lies between was resolved. */
   readonly ids: readonly IdRange[];
   readonly selected: number;
   /** What the queue said when the plan was made: as long as it says the same, nothing that was resolved has come back. Absent: it does not matter. */
@@ -228,10 +225,7 @@ export const jobsRequests = {
 export type JobsReplyTo = ReplyTo<typeof jobsRequests, JobsRequest['kind'], JobsReply>;
 export type JobsReply = Planned | { readonly kind: 'job'; readonly job: Job } | JobCanceled | JobsListed | JobsRejected;
 
-/**
- * The journal of plans and jobs. A record is all of one plan or job as it is from then on, under its id, so the last one of each id is the state;
- * a job has the id of the plan that it carries out.
- */
+/** The journal of plans and jobs. A record is all of one, under its id, and the last one counts; a job has the id of its plan. */
 
 /**
  * Which letters may be under way. Everything of the selection up to `job.lastProcessedMessageId` is handled, nothing behind `end` was asked for,

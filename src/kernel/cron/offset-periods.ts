@@ -46,10 +46,7 @@ export class OffsetPeriods {
     return utcMs + this.periodAt(utcMs).offsetMs;
   }
 
-  /**
-   * The moment at which clocks show that time, as Go has it: with the offset that is right if there is one; of two, and of none, the one that
-   * its two guesses lead to.
-   */
+  /** The moment at which clocks show that time, as in Go: by the right offset if there is one; of two, or none, by its two guesses. */
   momentOf(localMs: number): number {
     const guess = this.periodAt(localMs);
     const utcMs = localMs - guess.offsetMs;

@@ -1,7 +1,4 @@
-/**
- * Time zones by their IANA names, as Node's own copy of the time-zone database knows them. Another release of Node may know other rules: so
- * what is worked out with a zone is written down, and nothing works it out again at replay.
- */
+/** IANA time zones as this Node knows them. Another release may know other rules, so replay works nothing out again: it is written down. */
 
 export type TimeZone = {
   /** Local time less UTC. */

@@ -1,7 +1,4 @@
-/**
- * Rows of stored tasks, read one by one: what is wrong with one of them is the trouble of its task alone. It stops neither those behind it in
- * its queue nor, at a takeover, the other queues of its host.
- */
+/** Rows of stored tasks, one by one: a bad one is the trouble of its task alone, not of its queue or, at a takeover, of its host. */
 import { laneKey } from '../../kernel/task-queue.ts';
 import { assert } from '../../kernel/assert.ts';
 import { laneOfSpilled } from '../matching-records.ts';

@@ -148,10 +148,7 @@ export class Checkpointer implements ScheduledJournal {
     return { records: this.#committed - this.#recordsDurable, bytes };
   }
 
-  /**
-   * Rows that must be there are not. True: what stands in the database is not what this memory has written there (another has restored since,
-   * or a backup was put in its place while it served), and it is fenced. Rejects with DatabaseError.
-   */
+  /** Rows that must be there are not. True: another restored, or a backup was put there, and it is fenced. Rejects with DatabaseError. */
   async isSuperseded(): Promise<boolean> {
     const { database, journal } = this.#options;
     const before = this.#before?.nextOffset;
@@ -162,10 +159,7 @@ export class Checkpointer implements ScheduledJournal {
     return true;
   }
 
-  /**
-   * Resolves once the database has what is committed now, with a checkpoint that is begun for it. Rejects with DatabaseError where it does not
-   * take it: it is tried on, and who asks may ask again.
-   */
+  /** Begins a checkpoint; resolves when the database has what is committed now. Rejects with DatabaseError; it is tried on, ask again. */
   async writtenNow(): Promise<void> {
     if (this.#life !== 'running' || this.#fence === 0) throw new DatabaseError('unavailable', isOver);
     if (this.#committed === this.#recordsDurable) return;
@@ -216,10 +210,7 @@ export class Checkpointer implements ScheduledJournal {
     this.#waits.failed(isOver);
   }
 
-  /**
-   * The last checkpoint, of memory that takes no record any more. Never rejects; resolves when it is written, or cannot be, or has taken too
-   * long. Where the end of the journal is in doubt there is none.
-   */
+  /** The last checkpoint, of memory that takes no record any more; none where the end of the journal is in doubt. Never rejects. */
   async finish(): Promise<void> {
     if (this.#life === 'ended' || this.#fence === 0) return;
     this.#life = 'finishing';

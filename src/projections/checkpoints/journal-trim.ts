@@ -47,20 +47,14 @@ export function journalTrim({ log, partition, clock, logger, retention }: Journa
   };
 }
 
-/**
- * Records below it may go: those that a checkpoint of that age had, or behind which there are that many bytes. Without a retention no clock is
- * asked: a journal's time may be ahead of it for long, after a clock that was set back.
- */
+/** Records below it may go, by age, or by the bytes behind them. Without a retention no clock is asked: one that was set back may lag. */
 export function trimOffset({ timeMs, lastOffset, trimPoints }: CheckpointPosition, nowMs: number, retention: JournalRetention): number {
   const { journalRetentionMs } = retention;
   if (journalRetentionMs === 0 || timeMs <= nowMs - journalRetentionMs) return lastOffset;
   return trimPoints[newestOver(trimPoints, nowMs, retention)]?.lastOffset ?? 0;
 }
 
-/**
- * With the end of the checkpoint before, unless one stands close by; of those that are over the retention the newest is enough. `bytes`: of the
- * records that this checkpoint has beyond that one.
- */
+/** With the end of the checkpoint before, unless one is close; of those over the retention the newest. `bytes`: of the records between. */
 export function nextTrimPoints(
   before: CheckpointPosition | undefined,
   bytes: number,

@@ -1,7 +1,4 @@
-/**
- * Whether rows of List come in great number, at all shards of a process together: each flush is a transaction, and a database that has to sync
- * twenty a second for each of sixteen shards does nothing else.
- */
+/** Whether rows come in great number, at all shards together: a flush is a transaction, and sixteen shards with twenty a second do harm. */
 
 /** Above this many rows in a second they are written once a second, so that a start and its close are one row. */
 export const BUSY_ROWS_PER_S = 200;

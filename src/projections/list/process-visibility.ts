@@ -26,10 +26,7 @@ export type ProcessVisibilityOptions = ClockAndLogger & {
   readonly database: Pick<Database, 'restore' | 'position' | 'flush' | 'clearSlots' | 'list' | 'count' | 'giveUp'>;
 };
 
-/**
- * How long a List waits for changes that are on their way, behind a checkpoint perhaps. Where they cannot be written it does not wait; a
- * machine that is merely busy took more than 200 ms now and then, and a start that was answered was not shown.
- */
+/** How long a List waits for changes on their way: a busy machine took more than 200 ms, and a start that was answered was not shown. */
 const FLUSH_WAIT_MS = 1_000;
 /** How long it waits for rows of all runs. */
 const FILL_WAIT_MS = 5_000;

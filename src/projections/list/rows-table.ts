@@ -15,15 +15,9 @@ import type { Database, Fence, HeldJournal, JournalId } from '../database-port.t
 export interface RowsTable {
   /** The database is there: we hold its fence. */
   readonly isOpen: boolean;
-  /**
-   * The fence that is held, once all is written that is being written now; it is raised if there is none yet. undefined: it cannot be had now.
-   * Rejects with DatabaseError.
-   */
+  /** The fence, once all is written that is being written; raised if there is none. undefined: not now. Rejects with DatabaseError. */
   held(): Promise<HeldJournal | undefined>;
-  /**
-   * `fenced`: nothing was written, it may be written again. `over`: nothing will ever be, of this memory. Rejects with DatabaseError: it may
-   * have been written.
-   */
+  /** `fenced`: nothing was written, it may be again. `over`: never again, of this memory. Rejects with DatabaseError: perhaps written. */
   flush(rows: readonly VisibilityRow[], retired: readonly RunKey[]): Promise<'flushed' | 'fenced' | 'over'>;
 }
 

@@ -140,10 +140,7 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
     return this.#until(() => this.isFilled || !this.#isRunning);
   }
 
-  /**
-   * The fence under which its rows stand, once all that are written from now on are made with that much of the registry. undefined: not yet.
-   * Rejects with DatabaseError.
-   */
+  /** Its fence, once all rows to come are made with that much of the registry. undefined: not yet. Rejects with DatabaseError. */
   async heldWith(registryPosition: number): Promise<HeldJournal | undefined> {
     const { rows, table } = this.#options;
     return this.isActive && rows.areMadeWith(registryPosition) ? await table.held() : undefined;

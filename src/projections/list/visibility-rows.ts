@@ -106,10 +106,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     return first === undefined || first.number > mark;
   }
 
-  /**
-   * Rows that are under way, in a batch or a checkpoint, were made with that much of the registry or more, as those to come are. Else some of
-   * them may hold what is of an attribute that was removed.
-   */
+  /** Rows under way, in a batch or a checkpoint, know that much of the registry: else they may hold what is of a removed attribute. */
   areMadeWith(registryPosition: number): boolean {
     if (this.#options.registry.view.position < registryPosition) return false;
     if (this.#taken !== undefined && this.#takenWith < registryPosition) return false;
@@ -174,10 +171,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     return { rows, retired };
   }
 
-  /**
-   * Rows of runs that have not changed, one after the other, with pauses between them if need be. For who writes them in the same turn of the
-   * lane: that is what keeps them from being older than `areMadeWith` says.
-   */
+  /** Rows of runs that have not changed, with pauses. To be written in the same turn of the lane: else `areMadeWith` would not be true. */
   *buildAgain(summaries: readonly RunSummary[]): Generator<VisibilityRow, void> {
     const { shard, registry, wire } = this.#options;
     for (const summary of summaries) yield visibilityRow(summary, shard, registry.view, wire);
@@ -221,10 +215,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     }
   }
 
-  /**
-   * The checkpoint is in the database for good. What it has written waits no longer once somebody has gone through what this answers, with a
-   * pause after each run: there may be a hundred thousand. What is taken before that is written twice.
-   */
+  /** What the checkpoint has written leaves while the answer is gone through, with pauses: there may be a hundred thousand rows. */
   stored(): Iterable<undefined> {
     const captured = this.#captured;
     this.#captured = new Map();
@@ -294,10 +285,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     change.isOver = true;
   }
 
-  /**
-   * A run whose change is not committed comes with its commit: its row is of no use to anybody before. What changes without being shown (the
-   * length of an open run's history) may be ahead of the log, in `version` alone.
-   */
+  /** A run whose change is not committed comes with that. What is not shown (history length while open) is ahead in `version` alone. */
   #takeOfAll(taken: Change[], rowsMax: number, bytesMax: number): void {
     if (this.#all === undefined) return;
     const { core } = this.#options;

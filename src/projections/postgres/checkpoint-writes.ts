@@ -1,7 +1,4 @@
-/**
- * Checkpoints, each one transaction: the guard first, so that of two owners one waits for the other and then writes nothing; what is gone;
- * what is new or changed; what is retired last, so that no row of it is left, whatever else the delta says.
- */
+/** Checkpoints, each one transaction: the guard, which stops a second owner; what is gone; what is new; what is retired, last. */
 import { errorText } from '../../kernel/error-text.ts';
 import { begin, commit, inTransaction, rollBack, type Connections, type Session, type Statement } from './connections.ts';
 import { quoted } from './names.ts';

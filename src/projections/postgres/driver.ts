@@ -1,7 +1,4 @@
-/**
- * The part of `pg` that we use, in types of our own: what comes from the server is `unknown` until somebody says what it is, and the settings
- * of a session are those that the server knows.
- */
+/** The part of `pg` that we use, in our own types: what the server sends is `unknown`, the settings of a session are those it knows. */
 import { createRequire } from 'node:module';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';

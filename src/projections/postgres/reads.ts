@@ -1,7 +1,4 @@
-/**
- * What is read of a partition, each with the fence under which it was read: one statement sees one state of the database, so the fence
- * and the rows belong together.
- */
+/** Reads of a partition, each one statement with its fence: it sees one state of the database, so fence and rows belong together. */
 import { readableName, unreadableName } from '../tables/name-bytes.ts';
 import { numberOrNone, type RowReader } from '../tables/row-reader.ts';
 import { historyRowOf, nobodysId, rebuildName, restoredOf, runKeyOf, runOf, timerOf, transferTaskOf } from '../tables/state-rows.ts';

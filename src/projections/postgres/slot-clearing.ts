@@ -16,10 +16,7 @@ import { partDefinitions } from './visibility-table.ts';
 import { isLocked } from './postgres-failure.ts';
 import type { Database, HeldJournal, SlotClearing } from '../database-port.ts';
 
-/**
- * For the lock of one journal: a write that hangs holds it until its connection is ended, and who waits for it here keeps all writes of the
- * shards before it waiting too.
- */
+/** For the lock of one journal: a write that hangs holds it, and who waits for it here keeps the writes of all shards before it waiting. */
 const LOCK_WAIT_MS = 250;
 
 const partNames: ReadonlySet<string> = new Set(partDefinitions.map(({ name }) => name));

@@ -72,10 +72,7 @@ export class VisibilityWriter {
     return { statement: this.#lower, values };
   }
 
-  /**
-   * Writes rows within the transaction of a checkpoint: what is refused is left out. A flush ends with it (runSteps), for whoever flushes goes on row by row and
-   * makes a letter of what is refused.
-   */
+  /** In a checkpoint what is refused is left out. A flush ends with it (runSteps): its caller goes row by row and makes letters of it. */
   async write(session: Session, steps: readonly VisibilityStep[]): Promise<void> {
     for (const { upsert, statement, values, rows } of steps) {
       const refusal = await attempt(session, async () => await session.query(statement, values));

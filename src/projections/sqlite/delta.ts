@@ -1,7 +1,4 @@
-/**
- * The rows of a checkpoint, inside the transaction that its guard has opened. They are written in chunks: at each `yield` the thread may answer
- * others.
- */
+/** The rows of a checkpoint, inside the transaction that its guard has opened. At each `yield` the thread may answer others. */
 import { nameBytes } from '../tables/name-bytes.ts';
 import { type ColumnOf, goneOf, lettersTable, putsOf, type TableOf } from '../tables/state-tables.ts';
 import { int64, whole } from '../tables/stored-numbers.ts';

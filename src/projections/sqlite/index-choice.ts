@@ -70,10 +70,7 @@ export const byEachStatus: readonly OrderedIndex[] = Array.from({ length: 9 }, (
   term: { kind: 'compare', column: { name: 'ExecutionStatus', kind: 'int' }, operator: '=', operand },
 }));
 
-/**
- * Where every condition finds many: a page fills before much was read. By the status, if one is asked for: every other order begins with all open
- * runs.
- */
+/** Where every condition finds many, a page fills soon: by the status, if one is asked for, as other orders begin with all open runs. */
 export function orderedIndex(probes: readonly IndexProbe[]): OrderedIndex | undefined {
   const ordered = probes.filter(({ isOrdered }) => isOrdered);
   const byStatus = ordered.find(({ from }) => from.endsWith(' visibility_status'));

@@ -203,10 +203,7 @@ function tasksOfQueue(
   return rows.map((row) => ({ taskId: wholeOf(row, 'task_id'), queue, task: bytesOf(row, 'task') }));
 }
 
-/**
- * The filter of keys is made of these, and denies whatever is not among them. So a workflow whose newest run has a row that does not say whose it
- * is must not be missing: its pointer says it, for which the table is gone through.
- */
+/** The filter of keys denies what is not among these. A run whose row does not say whose it is: its pointer does, found by a scan. */
 function knownRunKey(of: Of, row: SqlRow): RunKey {
   try {
     return runKey(row);

@@ -87,10 +87,7 @@ function* readWalking(opened: () => Connection, page: Page, probes: readonly Ind
   }
 }
 
-/**
- * Of runs in the order of List, those that meet the condition. One that closes meanwhile stands further behind now, and is looked at again there: the
- * next page begins behind the last row of this one.
- */
+/** Runs in the order of List that meet the condition. One that closes meanwhile stands further behind, and is looked at again there. */
 function* readRuns(opened: () => Connection, page: Page, runs: FoundRun[], stride: Stride): Generator<void, void> {
   for (let at = 0; at < runs.length && !page.isFull;) {
     const stretch = stride.read(opened(), (entries) => {

@@ -1,7 +1,4 @@
-/**
- * Rows of List and Count. Whatever a client stores, a row stops no checkpoint: of an attribute what fits no column is left out, and a row that
- * does not fit at all is left out alone.
- */
+/** Rows of List and Count. None stops a checkpoint: an attribute that fits no column is left out, and a row that does not fit, alone. */
 import { OPEN_SORT_MS, type VisibilityRow } from '../visibility/row.ts';
 import { attributeColumns, instantNames } from '../tables/attribute-columns.ts';
 import { partColumn } from '../tables/instant-sql.ts';

@@ -91,10 +91,7 @@ export function isUuidText(text: string): boolean {
   return uuid.test(text);
 }
 
-/**
- * On SQLite: the one condition whose runs are found first, each by its id then. Of other conditions on lists and texts the words of each row are
- * looked up.
- */
+/** On SQLite: the condition whose runs are found first, then each by its id. Of other lists and texts each row's words are looked up. */
 export type ByRuns = {
   readonly condition: Condition;
   /** A SELECT of their ids. */

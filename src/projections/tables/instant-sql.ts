@@ -46,10 +46,7 @@ export function instantInSql(dialect: 'sqlite' | 'postgres', name: string, nanos
 
 type ColumnCondition = Extract<Condition, { readonly column: Column }>;
 
-/**
- * What an index alone can say of a condition that it finds rows by (`isFindable`): of instants their milliseconds. That is true wherever the
- * condition is; of any other column it is the condition.
- */
+/** What an index alone says of a condition (`isFindable`): of instants their milliseconds, of any other column the condition itself. */
 export function indexedPart(condition: ColumnCondition): ColumnCondition {
   if (condition.column.kind !== 'instant') return condition;
   const column: Column = { name: condition.column.name, kind: 'int' };

@@ -1,7 +1,4 @@
-/**
- * Names that clients choose, as UTF-8. A text with half of a surrogate pair has no UTF-8: it is kept as UTF-16 behind a byte that no UTF-8 has,
- * so that two names never become one.
- */
+/** Names of clients as UTF-8. Half a surrogate pair has none: that name is UTF-16 behind a byte that no UTF-8 has, so it stays unique. */
 export function nameBytes(name: string): Uint8Array {
   if (name.isWellFormed()) return Buffer.from(name, 'utf8');
   return Buffer.concat([Buffer.of(illFormed), Buffer.from(name, 'utf16le')]);
@@ -20,10 +17,7 @@ export function readableName(bytes: Uint8Array): string | undefined {
   return Buffer.compare(nameBytes(name), bytes) === 0 ? name : undefined;
 }
 
-/**
- * Stands for a stored name whose bytes are no text. To put U+FFFD where a byte is damaged would make one name of two, and a name that is looked
- * for is not found by it.
- */
+/** Stands for a name whose bytes are no text. U+FFFD where one is damaged would make one name of two, and would not find the name. */
 export function unreadableName(bytes: Uint8Array): string {
   return `unreadable name ${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
 }

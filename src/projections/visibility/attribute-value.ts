@@ -13,10 +13,7 @@ import type { ColumnKind } from '../../filter/condition.ts';
 import { OPEN_SORT_MS, type SlotValue } from './row.ts';
 import { storable } from './text.ts';
 
-/**
- * Of a text, as UTF-8; what is longer is cut. An index entry of PostgreSQL takes 2,704 bytes, and holds more than this one column. Clients
- * may store 2 KiB; a replaced character takes up to three times its room.
- */
+/** Of a text, as UTF-8; longer is cut. An index entry of PostgreSQL takes 2,704 bytes; a replaced character takes three times its room. */
 export const COLUMN_TEXT_BYTES_MAX = 2_048;
 
 /** A text as it is kept, not longer than an index takes. */

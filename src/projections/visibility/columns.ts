@@ -98,10 +98,7 @@ export type QueryAttributes = (name: string) => { readonly column: Column } | un
 
 const prefix = 'Temporal';
 
-/**
- * Names as Temporal's server reads them: a system or predefined name as it is written, else an attribute of the namespace, else such a
- * name with the prefix `Temporal` added or left out. The id of a schedule is that of its workflow.
- */
+/** Names as Temporal reads them: as written, else of the namespace, else with `Temporal` added or left out. ScheduleId is a WorkflowId. */
 export function queryAttributes(custom: CustomAttributes): QueryAttributes {
   return (name) => {
     const column = builtInColumn(name) ?? customColumn(custom, name) ?? builtInColumn(otherName(name));

@@ -37,10 +37,7 @@ export type Exclusion = { readonly calendar: CompiledCalendar; readonly wholeMs:
 /** When schedules without a start begin. */
 const startOfTimeMs = 0;
 
-/**
- * `jitterSeed`: `jitterSeedOf` its schedule. Undefined: this release of Node does not know the time zone, though the one that accepted the spec
- * did.
- */
+/** `jitterSeed`: `jitterSeedOf` its schedule. Undefined: this Node does not know the time zone, though the one that accepted it did. */
 export function compileSpec(spec: CanonicalSpec, { jitterSeed }: { readonly jitterSeed: string }): CompiledSpec | undefined {
   const clock = offsetPeriods(spec.timeZoneName);
   if (clock === undefined) return undefined;

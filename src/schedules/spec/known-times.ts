@@ -1,7 +1,4 @@
-/**
- * The times of a schedule, whose every step asks for the same few again: when it is due next, and the times behind that, which lists show. What was
- * hard to find is kept.
- */
+/** The times of a schedule that every step asks for again: due next, and those behind, for lists. What was hard to find is kept. */
 import type { CompiledSpec } from './compiled-spec.ts';
 import { type DueTime, nextTime } from './next-time.ts';
 import { SearchSteps } from './search-steps.ts';

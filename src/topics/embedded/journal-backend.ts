@@ -1,7 +1,4 @@
-/**
- * Where the embedded log keeps its batches: in memory on the event loop, or in a file on a thread of its own, whose fsync takes 150 µs and more, in which
- * nobody would be served.
- */
+/** Where the embedded log keeps its batches: in memory, or in a file on a thread of its own, whose fsync takes 150 µs and more. */
 import { Worker } from 'node:worker_threads';
 import { LogError } from '../../ports/log.ts';
 import { assert } from '../../kernel/assert.ts';

@@ -115,10 +115,7 @@ export class JournalDb {
     return rows;
   }
 
-  /**
-   * Remembers `offset` as the start, unless that is further on already, and drops some of the batches before the one that holds it. True: there are more. What a process leaves
-   * undone goes with the next trim: nobody reads below the start.
-   */
+  /** Moves the start to `offset`, drops some batches before it. True: there are more; the next trim does what a process leaves. */
   truncate(index: number, offset: number): boolean {
     const journal = this.#journal(index);
     try {

@@ -55,10 +55,7 @@ function noRights(kafka: KafkaOptions, refused: string, cause: unknown): LogErro
 const pollMs = 50;
 const passing: ReadonlySet<string> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION']);
 
-/**
- * Not every broker knows yet what is there and who leads it, and each request may go to another one: asks again until `deadlineMs` by
- * `performance.now`.
- */
+/** Not every broker knows yet what is there and who leads it, and any may be asked: asks again until `deadlineMs` by `performance.now`. */
 export async function onceKnown<T>(deadlineMs: number, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

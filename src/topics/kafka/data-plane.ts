@@ -185,10 +185,7 @@ export class DataPlane {
     this.#leaveTheDead();
   }
 
-  /**
-   * Those that answer first; those that owe an answer last. In turn: a broker that is cut off from the others goes on telling what it knew,
-   * that it leads what others lead by now.
-   */
+  /** Those that answer first, in turn; those that owe an answer last. One that is cut off still says that it leads what others lead. */
   #whoToAsk(): readonly string[] {
     const addresses = new Set([...this.#brokers.values(), ...this.#options.kafka.brokers]);
     const rank = (address: string): number => {

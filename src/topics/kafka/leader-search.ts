@@ -68,10 +68,7 @@ export class LeaderSearch {
     this.#searching = false;
   }
 
-  /**
-   * A broker that has just started names itself leader before it knows its partitions, and refuses appends in a way that leaves them in
-   * doubt. So it is asked something harmless first.
-   */
+  /** A new broker leads before it knows its partitions, and leaves appends in doubt: so it is asked something harmless first. */
   async #settleIn(leader: number | undefined, slots: readonly LaneSlot[]): Promise<void> {
     const { found } = this.#options;
     const ends = leader === undefined ? this.#leaderless(slots) : await this.#tried(leader, slots);

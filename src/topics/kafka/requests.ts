@@ -1,7 +1,4 @@
-/**
- * The requests of the data path, in the versions that kafkajs speaks too. Ours decode every partition's own outcome; kafkajs' decoder
- * throws for a whole Produce response when one partition has an error, which would put all the others in doubt.
- */
+/** The requests of the data path. Of a Produce response with one error kafkajs would throw all away, and leave every partition in doubt. */
 import { WireReader, WireWriter } from './wire.ts';
 import type { PartitionId } from '../../ports/log.ts';
 

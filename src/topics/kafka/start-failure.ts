@@ -1,7 +1,4 @@
-/**
- * Why a start could not talk to Kafka, in one sentence: what was found, and which key or command mends it. Kafka closes a
- * connection that comes with the wrong protocol and says nothing; then listener-probe.ts finds out what the listener expects.
- */
+/** Why a start could not talk to Kafka, and what mends it. A wrong protocol meets silence: then listener-probe.ts finds the right one. */
 import { LogError } from '../../ports/log.ts';
 import { codeOf, kafkaFailure, rootOf } from './kafka-failure.ts';
 import { probeListener, type ListenerKind } from './listener-probe.ts';

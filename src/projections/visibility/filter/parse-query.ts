@@ -1,7 +1,4 @@
-/**
- * What a client writes to List, Count and Scan, as a condition on rows. The language is Temporal's, and so are the texts that say what is
- * wrong with a query. A query is a stranger's: its bytes, its conditions and its nesting are bounded.
- */
+/** What a client writes to List, Count and Scan, as a condition on rows. Language and texts are Temporal's; all of it is bounded. */
 import { Checker, type Attributes } from '../../../filter/checker.ts';
 import type { Condition } from '../../../filter/condition.ts';
 import { fault, FilterFault } from '../../../filter/fault.ts';
