@@ -18,22 +18,14 @@ export type CatalogueOptions = { readonly prefix: string; readonly historyPartit
 export const historyTopic = (prefix: string): string => `${prefix}.history`;
 export const matchingTopic = (prefix: string): string => `${prefix}.matching`;
 export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;
-export const dlqJobsTopic = (prefix: string): TopicSpec => ({
-  name: `${prefix}.dlq-jobs`,
-  partitions: 1,
-  purpose: 'dead letter plans and jobs',
-});
-export const auditTopic = (prefix: string): TopicSpec => ({
-  name: `${prefix}.audit`,
-  partitions: 1,
-  purpose: 'audit of dead letters: who did what to which, when and why',
-});
+const ofOnePartition = (name: string, purpose: string): TopicSpec => ({ name, partitions: 1, purpose });
+
+export const dlqJobsTopic = (prefix: string): TopicSpec => ofOnePartition(`${prefix}.dlq-jobs`, 'dead letter plans and jobs');
+export const auditTopic = (prefix: string): TopicSpec =>
+  ofOnePartition(`${prefix}.audit`, 'audit of dead letters: who did what to which, when and why');
 /** Where tools that know nothing of Perdure send a letter that is to be tried again. */
-export const redriveTopic = (prefix: string): TopicSpec => ({
-  name: `${prefix}.dlq-redrive`,
-  partitions: 1,
-  purpose: 'what tools for Kafka send back of dead letters: counted, not used',
-});
+export const redriveTopic = (prefix: string): TopicSpec =>
+  ofOnePartition(`${prefix}.dlq-redrive`, 'what tools for Kafka send back of dead letters: counted, not used');
 
 /** Letters of one kind of tasks from one cluster. All that begins so is a queue: a category has no dot, the name of a cluster may. */
 export function deadLetterTopic(prefix: string, category: string, sourceCluster: string): string {
@@ -60,8 +52,7 @@ export function checkPartitions({ name, partitions }: Pick<TopicSpec, 'name' | '
   throw new LogError('misconfigured', `${name} has ${found} partitions, needed ${partitions === 1 ? 'is' : 'are'} ${partitions}`);
 }
 
-export function topicCatalogue(options: CatalogueOptions): readonly TopicSpec[] {
-  const { prefix, historyPartitions, matchingPartitions } = options;
+export function topicCatalogue({ prefix, historyPartitions, matchingPartitions }: CatalogueOptions): readonly TopicSpec[] {
   return [
     { name: historyTopic(prefix), partitions: historyPartitions, purpose: 'workflow histories, one partition per history shard' },
     { name: matchingTopic(prefix), partitions: matchingPartitions, purpose: 'task queue backlog and settings' },
@@ -89,32 +80,16 @@ export function topicSettings(
   { holdsLetters = false }: Pick<TopicSpec, 'holdsLetters'> = {},
 ): readonly TopicSetting[] {
   const settings: TopicSetting[] = [
-    {
-      name: 'cleanup.policy',
-      value: 'delete',
-      why: 'compaction would remove records of a journal by key',
-    },
-    {
-      name: 'retention.ms',
-      value: '-1',
-      why: 'with a time limit Kafka deletes the history of workflows that still run',
-    },
-    {
-      name: 'retention.bytes',
-      value: '-1',
-      why: 'with a size limit Kafka deletes the history of workflows that still run',
-    },
+    { name: 'cleanup.policy', value: 'delete', why: 'compaction would remove records of a journal by key' },
+    { name: 'retention.ms', value: '-1', why: 'with a time limit Kafka deletes the history of workflows that still run' },
+    { name: 'retention.bytes', value: '-1', why: 'with a size limit Kafka deletes the history of workflows that still run' },
     {
       name: 'max.message.bytes',
       value: String(APPEND_BYTES_MAX),
       accepts: (actual) => Number(actual) >= APPEND_BYTES_MAX,
       why: 'one command can write a record of nearly 8 MiB, and a record is never split',
     },
-    {
-      name: 'unclean.leader.election.enable',
-      value: 'false',
-      why: 'an unclean election removes records that were acknowledged',
-    },
+    { name: 'unclean.leader.election.enable', value: 'false', why: 'an unclean election removes records that were acknowledged' },
     {
       name: 'message.timestamp.after.max.ms',
       value: forever,

@@ -3,7 +3,6 @@
 /** Two reads and the slice of a fold may meet in one turn of the event loop. */
 const sliceMs = 4;
 
-/** Lets others have a turn whenever a slice is used up. */
 export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   let startMs = performance.now();
   for (let step = steps.next(); ; step = steps.next()) {

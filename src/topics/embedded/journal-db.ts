@@ -186,10 +186,8 @@ function createTables(db: DatabaseSync, topics: JournalDbOptions['topics']): rea
     INSERT OR IGNORE INTO perdure VALUES ('format', '${formatVersion}')`);
   const format = db.prepare("SELECT value FROM perdure WHERE name = 'format'").get()?.['value'];
   if (format !== formatVersion) {
-    throw new LogError(
-      'misconfigured',
-      `the log has format ${String(format)}, written by another version; this one reads ${formatVersion}: start that version`,
-    );
+    const versions = `the log has format ${String(format)}, written by another version; this one reads ${formatVersion}`;
+    throw new LogError('misconfigured', `${versions}: start that version`);
   }
   const stored = topics.flatMap((topic) => createPartitions(db, topic));
   db.exec('COMMIT');
@@ -199,11 +197,9 @@ function createTables(db: DatabaseSync, topics: JournalDbOptions['topics']): rea
 function createPartitions(db: DatabaseSync, topic: Pick<TopicSpec, 'name' | 'partitions'>): readonly StoredPartition[] {
   const found = db.prepare('SELECT count(*) AS found FROM partitions WHERE topic = ?').get(topic.name)?.['found'];
   if (found !== 0 && found !== topic.partitions) {
-    throw new LogError(
-      'misconfigured',
-      `${topic.name} was created with ${String(found)} partitions, asked for are ${topic.partitions}: ` +
-        `the count is fixed at the first start, because it decides which partition owns a workflow`,
-    );
+    const counts = `${topic.name} was created with ${String(found)} partitions, asked for are ${topic.partitions}`;
+    const why = 'the count is fixed at the first start, because it decides which partition owns a workflow';
+    throw new LogError('misconfigured', `${counts}: ${why}`);
   }
   const insert = db.prepare('INSERT OR IGNORE INTO partitions (topic, partition, start) VALUES (?, ?, 0)');
   const select = db.prepare('SELECT id, start FROM partitions WHERE topic = ? AND partition = ?');

@@ -70,7 +70,6 @@ export class BrokerLine {
     return Math.max(0, nowMs - Math.max(oldestMs, this.#throttledUntilMs));
   }
 
-  /** Nobody waits for an answer. */
   get idle(): boolean {
     return this.#attempts.size === 0;
   }
@@ -79,12 +78,10 @@ export class BrokerLine {
     return Math.max(0, this.#throttledUntilMs - performance.now());
   }
 
-  /** Returns at once if there is a connection. */
   async open(): Promise<void> {
     if (!this.connected) await this.#attempt(this.#connected());
   }
 
-  /** The raw answer. An error means that the outcome is not known, unless the connection could not be opened. */
   send(request: WireRequest): Promise<Buffer> {
     return this.#attempt(this.#send(request));
   }

@@ -14,8 +14,7 @@ export type ClientSettings = {
 const connectionTimeoutMs = 3_000;
 const keepAliveMs = 10_000;
 
-export function clientConfig(settings: ClientSettings): KafkaConfig {
-  const { kafka, logger, requestTimeoutMs } = settings;
+export function clientConfig({ kafka, logger, requestTimeoutMs }: ClientSettings): KafkaConfig {
   return {
     clientId: 'perdure',
     brokers: kafka.brokers.map(withoutBrackets),

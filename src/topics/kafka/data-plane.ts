@@ -178,9 +178,8 @@ export class DataPlane {
     this.#tellsInARow = toldBy === this.#toldBy ? this.#tellsInARow + 1 : 1;
     this.#toldBy = toldBy;
     this.#brokers = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, addressOf(host, port)]));
-    this.#leaders = new Map(
-      partitions.filter(({ leader }) => leader >= 0).map((partition) => [partitionName(partition), partition.leader]),
-    );
+    const led = partitions.filter(({ leader }) => leader >= 0);
+    this.#leaders = new Map(led.map((partition) => [partitionName(partition), partition.leader]));
     this.#refusedTopics = refusedTopics;
     this.#leaveTheDead();
   }
@@ -202,16 +201,14 @@ export class DataPlane {
 
   /** A broker that is silent and no longer named by the cluster is not waited for. Nobody needs a connection to one that was replaced. */
   #leaveTheDead(): void {
+    const isDead = `${this.#toldBy} no longer counts it among the brokers that are alive`;
     const alive = new Set(this.#brokers.values());
     const known = new Set([...alive, ...this.#options.kafka.brokers]);
     for (const [address, { append, read }] of this.#lines) {
       if (!alive.has(address) && this.#waitingMs(address) > brokerSilenceMsMax) {
-        this.#drop(
-          address,
-          `no answer for ${brokerSilenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`,
-        );
+        this.#drop(address, `no answer for ${brokerSilenceMsMax} ms, and ${isDead}`);
       } else if (!known.has(address) && append.idle && read.idle) {
-        this.#close(address, `${this.#toldBy} no longer counts it among the brokers that are alive`);
+        this.#close(address, isDead);
         this.#lines.delete(address);
         this.#mute.delete(address);
       }

@@ -44,17 +44,15 @@ const retryMsMin = 20;
 const retryMsMax = 500;
 const outageTickMs = 500;
 
+type OpenOptions = KafkaLogOptions & Pick<ProvisionOptions, 'addedTopics' | 'beforeMaking'>;
+
 /** Creates or checks the topics, then connects. */
-export async function openKafkaLog(
-  options: KafkaLogOptions & Pick<ProvisionOptions, 'addedTopics' | 'beforeMaking'>,
-): Promise<OpenKafkaLog> {
+export async function openKafkaLog(options: OpenOptions): Promise<OpenKafkaLog> {
   return await connectKafkaLog({ ...options, topics: await provisionTopics(options) });
 }
 
 /** Creates nothing; throws what would refuse a start. Undefined: not all topics are there, and they could be created. */
-export async function openKafkaLogForTrial(
-  options: KafkaLogOptions & Pick<ProvisionOptions, 'addedTopics' | 'beforeMaking'>,
-): Promise<OpenKafkaLog | undefined> {
+export async function openKafkaLogForTrial(options: OpenOptions): Promise<OpenKafkaLog | undefined> {
   const topics = await provisionTopics({ ...options, isTrial: true });
   return topics.length < options.topics.length ? undefined : await connectKafkaLog({ ...options, topics });
 }
@@ -65,8 +63,7 @@ export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaL
   const plane = await DataPlane.connect({ ...rest, kafka, logger, requestTimeoutMs, topics: topics.map(({ name }) => name) });
   const log = new KafkaLog(plane, topics, { kafka, logger, requestTimeoutMs });
   try {
-    // The leaders of a topic that was just made refuse the first requests. Better that they refuse these than the first claims, which would
-    // be in doubt.
+    // The leaders of a topic that was just made refuse the first requests: better these than the first claims, which would be in doubt.
     await Promise.all(topics.flatMap(partitionsOf).map((id) => log.end(id)));
     return log;
   } catch (error) {
@@ -204,6 +201,7 @@ class KafkaLog implements OpenKafkaLog {
 
   async #produce(nodeId: number, batches: readonly BatchUnderWay[]): Promise<readonly AppendOutcome[]> {
     const { requestTimeoutMs } = this.#settings;
+    const asked = batches.map(({ slot }) => slot.partition);
     const partitions = batches.map(({ slot, batch }) => ({ ...slot.partition, batch: encodeRecordBatch(batch.records) }));
     const request = requests.produceRequest(partitions, Math.ceil(requestTimeoutMs * brokerTimeoutShare));
     try {
@@ -211,13 +209,9 @@ class KafkaLog implements OpenKafkaLog {
       const produced = requests.produceResponse(answer);
       return batches.map((batch) => this.#outcome(batch, produced));
     } catch (error) {
-      for (const { slot } of batches) this.#plane.forget(slot.partition);
+      for (const id of asked) this.#plane.forget(id);
       const { message } = kafkaFailure(error, `appending through broker ${nodeId}`);
-      this.#failed(
-        'append',
-        batches.map(({ slot }) => slot.partition),
-        error,
-      );
+      this.#failed('append', asked, error);
       return batches.map(({ batch }) => ({ kind: 'unknown', generation: batch.generation, reason: message }));
     }
   }

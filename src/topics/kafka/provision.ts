@@ -156,46 +156,33 @@ async function whyNotCreated(error: unknown, admin: Admin, options: ProvisionOpt
   const { kafka } = options;
   const types = kafkaTypes(error);
   if (types.some((type) => type.endsWith('AUTHORIZATION_FAILED'))) {
-    return missingTopics(
-      options,
-      [...missing, ...(options.addedTopics ?? [])],
-      'this user may neither create topics nor, should they exist, see them',
-    );
+    const all = [...missing, ...(options.addedTopics ?? [])];
+    return missingTopics(options, all, 'this user may neither create topics nor, should they exist, see them');
   }
   if (types.includes('INVALID_REPLICATION_FACTOR')) {
     const { brokers } = await admin.describeCluster();
-    const alive = `${brokers.length} broker${brokers.length === 1 ? '' : 's'} alive`;
-    return new LogError(
-      'misconfigured',
-      `perdure.kafka.replicationFactor is ${kafka.replicationFactor}, but the cluster has ${alive}: set it to ${brokers.length}, or start more brokers`,
-      { cause: error },
-    );
+    const alive = `the cluster has ${brokers.length} broker${brokers.length === 1 ? '' : 's'} alive`;
+    const mending = `set it to ${brokers.length}, or start more brokers`;
+    const words = `perdure.kafka.replicationFactor is ${kafka.replicationFactor}, but ${alive}: ${mending}`;
+    return new LogError('misconfigured', words, { cause: error });
   }
   if (types.length > 0) return missingTopics(options, missing, `Kafka answered ${types.join(', ')}`);
   return await startFailure(error, kafka, 'creating topics');
 }
 
 function invisible(kafka: KafkaOptions, topic: string): LogError {
-  return new LogError(
-    'misconfigured',
-    `topic ${topic} exists, but this user may not see it. Give it its rights with:\n${grantCommand(kafka)}`,
-  );
+  const words = `topic ${topic} exists, but this user may not see it. Give it its rights with:`;
+  return new LogError('misconfigured', `${words}\n${grantCommand(kafka)}`);
 }
 
-async function withAdded(
-  admin: Admin,
-  { addedTopics = [] }: ProvisionOptions,
-  missing: readonly TopicSpec[],
-): Promise<readonly TopicSpec[]> {
-  return [...missing, ...(await missingOf(admin, addedTopics))];
+async function withAdded(admin: Admin, options: ProvisionOptions, missing: readonly TopicSpec[]): Promise<readonly TopicSpec[]> {
+  return [...missing, ...(await missingOf(admin, options.addedTopics ?? []))];
 }
 
 function missingTopics({ kafka }: ProvisionOptions, missing: readonly TopicSpec[], why: string): LogError {
+  const [are, them] = missing.length === 1 ? ['a topic is', 'it'] : ['topics are', 'them'];
   const commands = missing.map((topic) => createCommand(kafka, topic));
-  return new LogError(
-    'misconfigured',
-    `${missing.length === 1 ? 'a topic is' : 'topics are'} missing and ${why}. Create ${missing.length === 1 ? 'it' : 'them'} with:\n${commands.join('\n')}`,
-  );
+  return new LogError('misconfigured', `${are} missing and ${why}. Create ${them} with:\n${commands.join('\n')}`);
 }
 
 /** Metadata of all topics, once each partition has a leader. */
@@ -224,11 +211,8 @@ function led(topic: TopicSpec, found: readonly ITopicMetadata[]): boolean {
   return partitions.length > 0 && partitions.every(({ leader }) => leader >= 0);
 }
 
-async function checkSettings(
-  admin: Admin,
-  metadata: readonly ITopicMetadata[],
-  { topics, kafka, logger }: ProvisionOptions,
-): Promise<void> {
+async function checkSettings(admin: Admin, metadata: readonly ITopicMetadata[], options: ProvisionOptions): Promise<void> {
+  const { topics, kafka, logger } = options;
   const found = await onceKnown(performance.now() + leadersTimeoutMs, () => findWrongSettings(admin, topics, metadata));
   const { told = [], refused: wrong = [] } = Object.groupBy(found, ({ setting }) => (setting.isOnlyTold === true ? 'told' : 'refused'));
   for (const each of told)

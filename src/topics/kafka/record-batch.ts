@@ -152,13 +152,7 @@ const controlBatch = 0x20;
 const codecBits = 7;
 const recordsPerStep = 256;
 
-type RecordsPlace = {
-  readonly base: number;
-  readonly last: number;
-  readonly baseTime: number;
-  readonly fromOffset: number;
-  readonly count: number;
-};
+type RecordsPlace = Pick<BatchPlace, 'base' | 'fromOffset'> & { readonly last: number; readonly baseTime: number; readonly count: number };
 
 /** Undefined when they cannot be read, though the checksum is right: so they were written, and not by us. */
 function* decodeRecords(batch: WireReader, codec: number, place: RecordsPlace): Generator<void, readonly StoredRecord[] | undefined> {
@@ -217,19 +211,7 @@ function decodeRecord(reader: WireReader, place: RecordsPlace, next: number, int
 const nothing = new Uint8Array();
 
 function foreignRecord(offset: number, timeMs: number): Writable<StoredRecord> {
-  return {
-    offset,
-    key: '',
-    schema: 0,
-    epoch: 0,
-    sequence: 0,
-    type: '',
-    namespace: '',
-    workflowId: '',
-    runId: '',
-    timeMs,
-    value: nothing,
-  };
+  return { offset, key: '', schema: 0, epoch: 0, sequence: 0, type: '', namespace: '', workflowId: '', runId: '', timeMs, value: nothing };
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

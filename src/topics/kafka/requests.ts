@@ -6,13 +6,7 @@ export type WireRequest = { readonly apiKey: number; readonly apiVersion: number
 
 /** Groups by topic, as every request wants it. */
 function byTopic<T extends PartitionId>(items: readonly T[]): ReadonlyMap<string, readonly T[]> {
-  const topics = new Map<string, T[]>();
-  for (const item of items) {
-    const list = topics.get(item.topic);
-    if (list === undefined) topics.set(item.topic, [item]);
-    else list.push(item);
-  }
-  return topics;
+  return Map.groupBy(items, ({ topic }) => topic);
 }
 
 function topicsSize(topics: ReadonlyMap<string, readonly unknown[]>, bytesPerPartition: number): number {

@@ -2,14 +2,10 @@
 import { LogError } from '../../ports/log.ts';
 import { codeOf, kafkaFailure, rootOf } from './kafka-failure.ts';
 import { probeListener, type ListenerKind } from './listener-probe.ts';
-import type { KafkaOptions } from '../../config/kafka-options.ts';
+import type { ClientSettings } from './client-options.ts';
 
 /** What somebody has to change, or an outage that may pass. `doing` says what was tried where nothing better is known. */
-export async function startFailure(
-  error: unknown,
-  kafka: Pick<KafkaOptions, 'brokers' | 'tls' | 'sasl'>,
-  doing: string,
-): Promise<LogError> {
+export async function startFailure(error: unknown, kafka: ClientSettings['kafka'], doing: string): Promise<LogError> {
   if (error instanceof LogError && (error.code !== 'unavailable' || error.cause === undefined)) return error;
   const failure = kafkaFailure(error, doing);
   const root = rootOf(error);
@@ -39,7 +35,7 @@ export async function startFailure(
   return unavailable(`the broker at ${at} closed the connection at once (${root.message})`);
 }
 
-function loginTrouble(root: Error, { sasl, tls }: Pick<KafkaOptions, 'tls' | 'sasl'>, at: string): string | undefined {
+function loginTrouble(root: Error, { sasl, tls }: ClientSettings['kafka'], at: string): string | undefined {
   if (root.name === 'KafkaJSSASLAuthenticationError') {
     return `Kafka at ${at} refused the user name or the password: correct perdure.kafka.sasl (user "${sasl?.username}", mechanism ${sasl?.mechanism})`;
   }
@@ -99,7 +95,7 @@ const networkErrors: ReadonlySet<string> = new Set([
 ]);
 
 /** An address that is not in the configuration was advertised by a broker: half of all first connections fail there. */
-function unreachable(address: string | undefined, code: string, { brokers }: Pick<KafkaOptions, 'brokers'>): string {
+function unreachable(address: string | undefined, code: string, { brokers }: ClientSettings['kafka']): string {
   const reason = code === '' ? 'no answer' : code;
   if (address === undefined) return `no broker of ${brokers.join(', ')} can be reached (${reason})`;
   if (brokers.includes(address)) {
@@ -129,7 +125,7 @@ async function kindOf(address: string): Promise<ListenerKind | undefined> {
 }
 
 /** How the listener's protocol differs from ours, and which key to set. */
-function contradictions({ transport, mechanisms }: ListenerKind, { tls, sasl }: Pick<KafkaOptions, 'tls' | 'sasl'>): string | undefined {
+function contradictions({ transport, mechanisms }: ListenerKind, { tls, sasl }: ClientSettings['kafka']): string | undefined {
   const found: string[] = [];
   if (transport === 'tls' && tls === undefined) found.push('speaks TLS, but perdure.kafka.tls is not set');
   if (transport === 'plaintext' && tls !== undefined) found.push('does not speak TLS, but perdure.kafka.tls is set');

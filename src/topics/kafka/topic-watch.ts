@@ -111,11 +111,8 @@ type CutPartition = { readonly partition: number; readonly start: number };
 
 function missingTopic({ name, purpose, holdsLetters = false }: TopicSpec, again: boolean): Concern {
   const left = holdsLetters ? 'only the index of its dead letters is left' : 'its records are only in the memory of this server';
-  return {
-    subject: name,
-    severity: again ? 'lost' : 'warning',
-    message: `topic ${name} is gone (${purpose}), or this user may no longer see it: ${left}`,
-  };
+  const message = `topic ${name} is gone (${purpose}), or this user may no longer see it: ${left}`;
+  return { subject: name, severity: again ? 'lost' : 'warning', message };
 }
 
 type CutHow = { readonly settingsAreWrong: boolean; readonly isAdded: boolean };
