@@ -78,13 +78,10 @@ export function judgeAttempt(before: Attempts, failure: TaskFailure, category: s
   return { kind: 'again', attempts, pauseMs: pauseMs(attempts) };
 }
 
+type FailedAttempt = Exclude<TaskFailure, { readonly kind: 'over' }>;
+
 /** undefined: the failure makes no letter, and the task is tried again. */
-function reasonOf(
-  failure: Exclude<TaskFailure, { readonly kind: 'over' }>,
-  isExhausted: boolean,
-  isPicked: boolean,
-  settings: CaptureSettings,
-): LetterReason | undefined {
+function reasonOf(failure: FailedAttempt, isExhausted: boolean, isPicked: boolean, settings: CaptureSettings): LetterReason | undefined {
   if (isPicked) return { cause: 'permanent-error', disposition: 'operator' };
   if (isPermanent(failure, settings)) return { cause: 'permanent-error', disposition: 'poison' };
   if (!isExhausted) return undefined;
@@ -103,7 +100,7 @@ function onceMore(before: Attempts, counts: boolean, pace: Pace, nowMs: number):
   };
 }
 
-function isPermanent(failure: Exclude<TaskFailure, { readonly kind: 'over' }>, settings: CaptureSettings): boolean {
+function isPermanent(failure: FailedAttempt, settings: CaptureSettings): boolean {
   switch (failure.kind) {
     case 'notYet':
       return false;

@@ -48,14 +48,8 @@ function ownFunction(stack: string): string {
     if (frame === undefined || /node:|\/node_modules\/|\(native\)|<anonymous>\)?$/.test(frame)) continue;
     const named = frame.lastIndexOf(' (');
     // Words in front say how it was called.
-    if (named > 0)
-      return (
-        frame
-          .slice(0, named)
-          .replace(/ \[as .*\]$/, '')
-          .split(' ')
-          .at(-1) ?? ''
-      );
+    const called = frame.slice(0, named).replace(/ \[as .*\]$/, '');
+    if (named > 0) return called.slice(called.lastIndexOf(' ') + 1);
   }
   return '';
 }

@@ -7,11 +7,9 @@ import type { ReplyEffect, ReplyTo, RowsWithReplies } from '../kernel/handled.ts
 export const deadLetterLimits = {
   /** Ids of one command: each may become a record of the same append. */
   idsPerCommandMax: 1_000,
-  /** Ranges of one claim. */
   rangesMax: 10_000,
   /** Claims at a time. */
   activeJobsMax: 16,
-  /** The reason for a change. */
   whyCharsMax: 500,
   /** The id of a job, and the name of who asked for it. */
   nameCharsMax: 1_000,
@@ -306,11 +304,7 @@ export type LetterContent = {
 export type ListedLetter = { readonly row: LetterRow; readonly content: LetterContent | undefined };
 type LettersListed = { readonly kind: 'letters'; readonly letters: readonly ListedLetter[]; readonly isLast: boolean };
 export type LetterRead = { readonly kind: 'letter'; readonly letter: ListedLetter };
-type LettersFound = {
-  readonly kind: 'letterIds';
-  readonly ids: readonly { readonly messageId: number; readonly generation: number }[];
-  readonly isLast: boolean;
-};
+type LettersFound = { readonly kind: 'letterIds'; readonly ids: PurgeLetters['letters']; readonly isLast: boolean };
 type LettersMatched = { readonly kind: 'matched'; readonly count: number };
 /** `key`: what its letters have in common; '' = it is not known of them. Times: when they became dead letters. */
 export type LetterGroup = {

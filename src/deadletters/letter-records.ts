@@ -85,10 +85,9 @@ export type DeadLetterRecord = LetterRecord | ResolvedRecord | HeadRecord | Hand
  * What an index knows of a letter: all that is listed, counted, filtered and grouped by. Its task's bytes, its stack and its history are not
  * here: they are read from the topic at `offset`.
  *
- * A row fits every database, whatever its letter holds: its texts are cut, and a number beyond 64 bits, which no task has, is not known.
+ * A row fits every database, whatever its letter holds: its texts are cut, and a number beyond 64 bits, which no task has, is not known. Texts that
+ * are not known are '', numbers and times undefined. Times are ms since 1970.
  */
-
-/** Texts that are not known are '', numbers and times undefined. Times are ms since 1970. */
 export type LetterRow = Pick<LetterTask, 'taskType' | 'namespaceId' | 'namespace' | 'workflowId' | 'runId' | 'workflowType'> &
   Pick<LetterFailure, 'errorType' | 'errorMessage' | 'fingerprint' | 'attempts' | 'node' | 'build'> &
   Pick<Letter, 'generation' | 'state' | 'deadLetterTimeMs'> & {
@@ -120,18 +119,14 @@ export function letterRow(record: LetterRecord | DamagedLetterRecord, { sourceCl
   const { messageId } = record;
   const place = { messageId, offset, sourceCluster: cut(sourceCluster) };
   if (record.kind === 'damaged') {
-    return {
-      ...unknown,
-      ...place,
-      deadLetterTimeMs: record.timeMs,
-      errorMessage: cut(record.reason),
-      state: record.state,
-      isDamaged: true,
-    };
+    const { timeMs, reason, state } = record;
+    return { ...unknown, ...place, deadLetterTimeMs: timeMs, errorMessage: cut(reason), state, isDamaged: true };
   }
   const { task, failure, generation, state, deadLetterTimeMs } = record.letter;
+  const { cause, disposition, attempts, firstFailureTimeMs, lastFailureTimeMs } = failure;
   return {
     ...place,
+    ...{ cause, disposition, attempts, firstFailureTimeMs, lastFailureTimeMs, generation, state, deadLetterTimeMs },
     taskId: storable(task.taskId),
     taskType: cut(task.taskType),
     shardId: task.shardId,
@@ -140,18 +135,10 @@ export function letterRow(record: LetterRecord | DamagedLetterRecord, { sourceCl
     workflowId: cut(task.workflowId),
     runId: cut(task.runId),
     workflowType: cut(task.workflowType),
-    cause: failure.cause,
-    disposition: failure.disposition,
     errorType: cut(failure.errorType),
     errorMessage: cut(failure.errorMessage),
     fingerprint: cut(failure.fingerprint),
-    attempts: failure.attempts,
-    generation,
-    state,
     taskFireTimeMs: task.fireTimeMs,
-    firstFailureTimeMs: failure.firstFailureTimeMs,
-    lastFailureTimeMs: failure.lastFailureTimeMs,
-    deadLetterTimeMs,
     firstEventId: storable(task.eventId),
     nextEventId: storable(task.nextEventId),
     version: storable(task.taskVersion),

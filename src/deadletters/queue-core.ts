@@ -382,9 +382,7 @@ export class QueueCore {
     const status = this.#state.ids.statusOf(messageId);
     if (!this.#state.ids.isLetter(messageId)) return this.#notInQueue(messageId);
     if (this.#merging.has(messageId)) return rejected({ reason: 'being-merged', message: `message ${messageId} is being merged` });
-    if (status === 'quarantined' && !overridesLoopGuard) {
-      return answer({ kind: 'mergeEnded', outcome: 'skipped', reason: 'loop-guard' });
-    }
+    if (status === 'quarantined' && !overridesLoopGuard) return answer({ kind: 'mergeEnded', outcome: 'skipped', reason: 'loop-guard' });
     this.#staged = () => void this.#merging.set(messageId, { askId, authorship: { jobId, who, why } });
     return later([{ kind: 'executeLetter', messageId, jobId, overridesLoopGuard, taskTimeoutMs }]);
   }
@@ -442,13 +440,9 @@ export class QueueCore {
   #finishCarrying({ cut }: Command['finishCarrying'], timeMs: number): QueueHandled {
     assert(this.#carrying.isUnderWay, 'what ends has begun');
     this.#staged = () => this.#carrying.finish();
-    const before = [...this.#state.handOvers.all].map(([shard, recent]): HandedOverRecord => ({
-      kind: 'handedOver',
-      timeMs,
-      shard,
-      clusterId: this.#state.clusterId,
-      recent: [...recent],
-    }));
+    const { clusterId, handOvers } = this.#state;
+    const handedOver = { kind: 'handedOver', timeMs, clusterId } as const;
+    const before = [...handOvers.all].map(([shard, recent]): HandedOverRecord => ({ ...handedOver, shard, recent: [...recent] }));
     const uncutPurges = this.#carrying.purgesSince(this.#state.uncutPurges);
     const head = { ...this.#state.headAfter([], timeMs), cut, uncutPurges };
     return { kind: 'commit', before, record: head, reply: undefined, effects: [{ kind: 'carried', cut }] };

@@ -46,12 +46,10 @@ export class QueueState {
     return this.#cut;
   }
 
-  /** What was purged can be read until the journal begins behind it. */
   get uncutPurges(): number {
     return this.#uncutPurges;
   }
 
-  /** 0: there was no letter yet. */
   get incarnation(): number {
     return this.#incarnation;
   }
@@ -137,9 +135,10 @@ export class QueueState {
   }
 }
 
-/** The port through which a checkpoint turns what is one for all rows of a queue into bytes, and back. */
-
-/** What is encoded can be decoded, and means the same. Decoding throws where the bytes cannot be what was written. */
+/**
+ * The port through which a checkpoint turns what is one for all rows of a queue into bytes, and back. What is encoded can be decoded, and means the
+ * same. Decoding throws where the bytes cannot be what was written.
+ */
 export interface QueueStateWire {
   encodeCounters(snapshot: QueueSnapshot): Uint8Array;
   decodeCounters(bytes: Uint8Array): QueueSnapshot;

@@ -36,7 +36,6 @@ export type Caller = {
 
 /** Texts that do not apply are ''. Times are ms since 1970. */
 export type AuditEntry = {
-  /** The time of the record. */
   readonly timeMs: number;
   /** The topic of the letters. */
   readonly queue: string;
@@ -55,7 +54,6 @@ export type AuditEntry = {
   readonly messageIds: readonly number[];
   /** Used instead of `messageIds` by plans and jobs with more ids. */
   readonly messageIdRanges: readonly IdRange[];
-  /** Letters that it is about. */
   readonly letters: number;
   readonly outcome: string;
   readonly errorType: string;

@@ -4,7 +4,6 @@ import type { AuditEntry } from './audit-entry.ts';
 
 export const auditLimits = {
   entriesPerTellMax: 500,
-  /** Entries of one page. */
   entriesPerPageMax: 1_000,
   /** Records that are looked at for one page: what fits may be rare. */
   recordsPerPageMax: 20_000,

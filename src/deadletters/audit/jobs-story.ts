@@ -27,13 +27,8 @@ export class JobsStory implements AuditStory<JobsRecord> {
     } else {
       const { act, entry } = record;
       const { job } = entry;
-      this.#entries.push({
-        ...about,
-        ...this.#of(job, act),
-        jobId: job.jobId,
-        planHash: job.planHash,
-        outcome: outcomeOf(job, act, record.timeMs),
-      });
+      const outcome = outcomeOf(job, act, record.timeMs);
+      this.#entries.push({ ...about, ...this.#of(job, act), jobId: job.jobId, planHash: job.planHash, outcome });
     }
   }
 

@@ -71,15 +71,8 @@ export class QueueStory implements AuditStory<DeadLetterRecord> {
   #resolved(record: ResolvedRecord, offset: number): AuditEntry {
     const { how, who, why, jobId, generation, detail = '' } = record;
     const action = how === 'purged' ? 'purge' : 'merge-outcome';
-    return {
-      ...this.#about(record, offset),
-      action,
-      subject: who,
-      reason: why,
-      jobId,
-      generation,
-      outcome: detail === '' ? how : `${how}: ${detail}`,
-    };
+    const outcome = detail === '' ? how : `${how}: ${detail}`;
+    return { ...this.#about(record, offset), action, subject: who, reason: why, jobId, generation, outcome };
   }
 
   #about({ timeMs, messageId }: Written['record'] | ResolvedRecord, offset: number) {

@@ -36,7 +36,6 @@ export const jobLimits = {
   /** Plans and jobs that are written again at once, and their bytes, roughly; one always is. */
   carriedMax: 100,
   carriedBytesMax: 1024 * 1024,
-  /** Jobs of one list. */
   listedMax: 1_000,
   /** Ids that are asked for and not handled: what a takeover has to look at again. */
   windowIdsMax: 1_000,

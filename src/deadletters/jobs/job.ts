@@ -120,9 +120,7 @@ export type Job = JobAuthor &
     readonly noops: readonly JobNoop[];
   };
 
-/** What the actor of jobs is asked. */
-
-/** Without an incarnation the current one is meant. */
+/** What the actor of jobs is asked. Without an incarnation the current one is meant. */
 export type AskedQueue = Omit<JobQueue, 'incarnation'> & { readonly incarnation?: number | undefined };
 
 /** Both hold; undefined: all letters. `ids` rise and do not touch each other. */

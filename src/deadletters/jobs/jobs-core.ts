@@ -145,9 +145,7 @@ export class JobsCore {
     const same = ofQueue.find(({ job }) => isSameRequest(job, found, isDirect));
     if (same !== undefined) return joined(same, timeMs, { ...(by ?? whoOf(found)), reason: found.reason });
     const holder = ofQueue.find(({ job }) => idsOverlap(job.ids, found.ids))?.job.jobId;
-    if (holder !== undefined) {
-      return rejected({ reason: 'overlap', message: overlapMessage(holder), jobId: holder });
-    }
+    if (holder !== undefined) return rejected({ reason: 'overlap', message: overlapMessage(holder), jobId: holder });
     if (ofQueue.length >= jobLimits.activeJobsMax) {
       return rejected({ reason: 'too-many-jobs', message: `${jobLimits.activeJobsMax} jobs work on this queue, its limit` });
     }
@@ -360,21 +358,12 @@ function isBehind({ counts, lastProcessedMessageId, window }: JobProgress, { job
   return window.end < known.end || lastProcessedMessageId < job.lastProcessedMessageId || handled(counts) < handled(job.counts);
 }
 
-function withProgress(entry: JobEntry, { counts, lastProcessedMessageId, window, failures, skips, noops }: JobProgress): JobEntry {
+function withProgress(entry: JobEntry, { counts: told, lastProcessedMessageId, window, failures, skips, noops }: JobProgress): JobEntry {
   const { job } = entry;
   const { failuresTold, skipsTold, noopsTold } = jobLimits;
-  return {
-    ...entry,
-    window,
-    job: {
-      ...job,
-      counts: { ...counts, selected: job.counts.selected, notTried: 0 },
-      lastProcessedMessageId,
-      failures: failures.slice(0, failuresTold),
-      skips: skips.slice(0, skipsTold),
-      noops: noops.slice(0, noopsTold),
-    },
-  };
+  const counts = { ...told, selected: job.counts.selected, notTried: 0 };
+  const first = { failures: failures.slice(0, failuresTold), skips: skips.slice(0, skipsTold), noops: noops.slice(0, noopsTold) };
+  return { ...entry, window, job: { ...job, ...first, counts, lastProcessedMessageId } };
 }
 
 function ended(entry: JobEntry, timeMs: number, failedBecause: string | undefined): JobEntry {

@@ -129,9 +129,7 @@ export function isOverBudget({ options }: Job, failed: number, forgivenFailures:
   return options.canary && failed - forgivenFailures > options.maxFailures;
 }
 
-/** Chooses the plans and ended jobs that are kept: the newest, as many as there is room for, each for its time. */
-
-/** `bytes`: in memory, roughly. */
+/** A plan or an ended job: the newest are kept, as many as there is room for, each for its time. `bytes`: in memory, roughly. */
 type Sized<Item> = { readonly item: Item; readonly bytes: number };
 
 /** Ids of those that are kept no longer. They come in the order in which they were made. */
@@ -146,7 +144,6 @@ function oldPlans(plans: Iterable<Sized<Plan>>, nowMs: number): readonly string[
   return old.map(({ item }) => item.planId);
 }
 
-/** Ids of ended jobs that are kept no longer. */
 function oldJobs(ended: Iterable<Sized<Job>>, nowMs: number): readonly string[] {
   const { jobKeptMs, endedJobsMax, endedJobsBytesMax } = jobLimits;
   const newestFirst = [...ended].reverse().sort((one, other) => endOf(other.item) - endOf(one.item));
