@@ -11,7 +11,6 @@ export type ArchivalState = {
   readonly uri: string;
 };
 
-/** What is asked for. */
 export type ArchivalChange = {
   /** undefined: as it is. */
   readonly isEnabled: boolean | undefined;

@@ -16,13 +16,9 @@ export type RegisterNamespace = NamespaceTexts & {
  * What is undefined stays as it is; `data` is merged key by key. In a deprecated namespace nothing is started, and it is not registered
  * again. Reply: Done; rejected: namespace-not-found, invalid-argument.
  */
-export type UpdateNamespace = {
+export type UpdateNamespace = { readonly [Text in keyof NamespaceTexts]: NamespaceTexts[Text] | undefined } & {
   readonly kind: 'updateNamespace';
   readonly id: string;
-  readonly description: string | undefined;
-  readonly ownerEmail: string | undefined;
-  readonly data: ReadonlyMap<string, string> | undefined;
-  readonly retentionMs: number | undefined;
   readonly state: 'registered' | 'deprecated' | undefined;
   readonly archival?: ArchivalChange | undefined;
 };

@@ -33,7 +33,6 @@ export type Namespace = NamespaceTexts & {
   /** What it was registered as: its name, until it is deleted. */
   readonly registeredName: string;
   readonly state: 'registered' | 'deprecated' | 'deleted';
-  /** How its closed histories are archived. */
   readonly archival: ArchivalState;
   readonly createdTimeMs: number;
   /** System and custom attributes: name -> IndexedValueType. The same map until it changes. */
@@ -100,7 +99,6 @@ export class ClusterState implements ClusterSnapshot {
   readonly #journalStart: number;
   #beginning: Beginning;
 
-  /** `journalStart`: the offset at which the journal begins. */
   constructor(journalStart = 0) {
     this.#journalStart = journalStart;
     this.#beginning = journalStart === 0 ? 'whole' : 'unknown';
@@ -299,14 +297,11 @@ export class ClusterState implements ClusterSnapshot {
   }
 
   *#attributeParts(namespaceId: string): Generator<CarriedPart, void> {
-    const part = (generations: ReadonlyMap<string, number>): CarriedPart => ({
-      kind: 'attributesCarried',
-      namespaceId,
-      attributes: this.ownAttributes(namespaceId),
-      columns: this.slots.columnsOf(namespaceId),
-      generations,
-    });
-    for (const generations of inParts(this.generations.all(namespaceId), CARRIED_GENERATIONS)) yield part(generations);
+    for (const generations of inParts(this.generations.all(namespaceId), CARRIED_GENERATIONS)) {
+      const attributes = this.ownAttributes(namespaceId);
+      const columns = this.slots.columnsOf(namespaceId);
+      yield { kind: 'attributesCarried', namespaceId, attributes, columns, generations };
+    }
   }
 
   #carryCluster({ identity, deadLetterQueues }: ClusterCarried): void {

@@ -175,10 +175,8 @@ function noSlot(state: ClusterState, namespaceId: string, type: number): Result 
   const waiting = state.slots.waiting(namespaceId, type);
   if (waiting === 0) return invalid(tooMany);
   const why = 'what workflows have stored in them is being cleared, and then others can take their place';
-  return rejected(
-    'resource-exhausted',
-    `${tooMany} ${waiting} of them ${waiting === 1 ? 'was' : 'were'} removed: ${why}. Try again later.`,
-  );
+  const removed = `${waiting} of them ${waiting === 1 ? 'was' : 'were'} removed: ${why}`;
+  return rejected('resource-exhausted', `${tooMany} ${removed}. Try again later.`);
 }
 
 function removeSearchAttributes(state: ClusterState, command: Command['removeSearchAttributes'], timeMs: number): Result {

@@ -14,7 +14,6 @@ export class FairLines<Item, Name = string> {
   readonly #lines = new Map<Name, Fifo<Item>>();
   #length = 0;
 
-  /** How many wait, in all lines. */
   get length(): number {
     return this.#length;
   }

@@ -27,8 +27,6 @@ export class BatchPace {
   }
 
   rest(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.after(delayMs, resolve);
-    });
+    return new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 }

@@ -135,8 +135,7 @@ export interface GrowingLog extends Log {
   addTopic(topic: TopicSpec): Promise<void>;
 }
 
-/** Offsets `from` to `to` are not in the log, though what stands before and behind them is: no fold can go on. */
-/** Both ends included. */
+/** Offsets `from` to `to`, both included, are not in the log, though what stands before and behind them is: no fold can go on. */
 export type OffsetRange = { readonly from: number; readonly to: number };
 
 export function missingOffsets(partition: PartitionId, from: number, to: number): LogError {

@@ -36,10 +36,7 @@ export type NextTime = (afterMs: number, turn: SearchSteps) => ScheduledTime | u
 export type ScheduledTime = { readonly nominalMs: number; readonly nextMs: number };
 
 /** What is needed of the definition to go on. */
-export type SchedulePlan = {
-  readonly policies: SchedulePolicies;
-  readonly nextTime: NextTime;
-};
+export type SchedulePlan = { readonly policies: SchedulePolicies; readonly nextTime: NextTime };
 
 /** A time that is due, and has not been decided on. */
 export type BufferedStart = {
@@ -52,12 +49,9 @@ export type BufferedStart = {
 };
 
 /** An action whose workflow is being started: whether it has begun is not known yet. */
-export type StartingAction = {
+export type StartingAction = Omit<BufferedStart, 'overlapPolicy'> & {
   /** Counts from 1 within the schedule. */
   readonly startId: number;
-  readonly nominalTimeMs: number;
-  readonly actualTimeMs: number;
-  readonly manual: boolean;
   /** The next ones wait for its end. */
   readonly tracked: boolean;
   /** The start is a dead letter, or was: nobody tells whether it was purged. The action is kept so that the letter, merged, can do its work. */
@@ -67,12 +61,9 @@ export type StartingAction = {
 /** A workflow for whose end the next ones wait. `runId`: of the first run of its chain. */
 export type RunningWorkflow = { readonly startId: number; readonly workflowId: string; readonly runId: string };
 
-export type RecentAction = {
-  readonly startId: number;
+export type RecentAction = RunningWorkflow & {
   readonly scheduleTimeMs: number;
   readonly actualTimeMs: number;
-  readonly workflowId: string;
-  readonly runId: string;
   /** `temporal.api.enums.v1.WorkflowExecutionStatus`, as far as the schedule has heard. */
   readonly status: number;
 };
@@ -120,18 +111,8 @@ export function newProgress(state: ScheduleStateFields, nowMs: number): Schedule
     conflictToken: 1,
     ...state,
     processedToMs: nowMs,
-    lastStartId: 0,
-    actionCount: 0,
-    missedCatchupWindow: 0,
-    overlapSkipped: 0,
-    bufferDropped: 0,
-    buffered: [],
-    backfills: [],
-    starting: [],
-    running: [],
-    runningSeenMs: 0,
-    recentActions: [],
-    requestIds: [],
+    ...{ lastStartId: 0, actionCount: 0, missedCatchupWindow: 0, overlapSkipped: 0, bufferDropped: 0 },
+    ...{ buffered: [], backfills: [], starting: [], running: [], runningSeenMs: 0, recentActions: [], requestIds: [] },
   };
 }
 

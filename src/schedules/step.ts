@@ -221,11 +221,8 @@ function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
     let refused = false;
     for (const start of decision.overlapping) refused = !take(draft, start, false, starts) || refused;
     if (decision.next !== undefined) refused = !take(draft, decision.next, true, starts) || refused;
-    if (refused) {
-      waiting = decision.buffered;
-      continue;
-    }
-    return { starts, holdsUp };
+    if (!refused) return { starts, holdsUp };
+    waiting = decision.buffered;
   }
 }
 
@@ -236,11 +233,8 @@ type Ends = Pick<ScheduleStep, 'cancels' | 'terminates'>;
 /** Workflows that are to make way for a start that waits. */
 export function endsWanted({ progress: { buffered, running }, policies }: LastStep): Ends {
   if (running.length === 0 || buffered.length === 0) return { cancels: none, terminates: none };
-  const { cancelsRunning, terminatesRunning } = decideOverlap(buffered, {
-    isRunning: true,
-    policyOfSchedule: policies.overlapPolicy,
-    room: Infinity,
-  });
+  const situation = { isRunning: true, policyOfSchedule: policies.overlapPolicy, room: Infinity };
+  const { cancelsRunning, terminatesRunning } = decideOverlap(buffered, situation);
   if (terminatesRunning) return { cancels: none, terminates: running };
   return { cancels: cancelsRunning ? running : none, terminates: none };
 }
@@ -291,12 +285,8 @@ function lookTime({ buffered, running, runningSeenMs }: ScheduleProgress): numbe
 }
 
 /** When a backfill goes on that waits for nothing but its turn. `isKnown`: which of its times is next. */
-function backfillTime(
-  { backfills, buffered }: ScheduleProgress,
-  { policies }: SchedulePlan,
-  nowMs: number,
-  isKnown: boolean,
-): number | undefined {
+function backfillTime(progress: ScheduleProgress, { policies }: SchedulePlan, nowMs: number, isKnown: boolean): number | undefined {
+  const { backfills, buffered } = progress;
   const first: Backfill | undefined = backfills[0];
   if (first === undefined) return undefined;
   const policy = first.overlapPolicy === overlapPolicy.unspecified ? policies.overlapPolicy : first.overlapPolicy;

@@ -1,14 +1,7 @@
 /** Dates of the Gregorian calendar as milliseconds since 1970, and back, without a time zone. */
 
 /** `month` and `day` count from 1. Each may be beyond its last: it carries. */
-export type Civil = {
-  readonly year: number;
-  readonly month: number;
-  readonly day: number;
-  readonly hour: number;
-  readonly minute: number;
-  readonly second: number;
-};
+export type Civil = Readonly<Record<'year' | 'month' | 'day' | 'hour' | 'minute' | 'second', number>>;
 
 const dayMs = 86_400_000;
 /** Days from 1 March of the year 0, with which 400 years begin that end with the leap day, to 1970. */

@@ -7,7 +7,7 @@
  * The search is robfig's own (month, day, hour, minute; whatever is too early moves on to the next, and a carry begins again), for what it finds around
  * a change follows from its steps.
  */
-import type { CronField, CronSchedule } from './cron-schedule.ts';
+import type { CronSchedule } from './cron-schedule.ts';
 import { type Civil, civilOf, utcMsOf, weekdayOf } from './civil-time.ts';
 
 /** A schedule that is not due so long is due never. */
@@ -126,11 +126,7 @@ class Search {
 }
 
 function isDay({ daysOfMonth, daysOfWeek }: Fields, at: Civil): boolean {
-  const ofMonth = matches(daysOfMonth, at.day);
-  const ofWeek = matches(daysOfWeek, weekdayOf(at));
+  const ofMonth = daysOfMonth.values.has(at.day);
+  const ofWeek = daysOfWeek.values.has(weekdayOf(at));
   return daysOfMonth.isStar || daysOfWeek.isStar ? ofMonth && ofWeek : ofMonth || ofWeek;
-}
-
-function matches({ values }: CronField, value: number): boolean {
-  return values.has(value);
 }

@@ -41,16 +41,8 @@ function withoutTexts(spec: ScheduleSpec): CanonicalSpec | Problem {
   const [cronZone = ''] = zones;
   const { startTimeMs, endTimeMs, jitterMs, timeZoneName, timeZoneData } = spec;
   if (cronZone !== '' && ((timeZoneName !== '' && timeZoneName !== cronZone) || timeZoneData !== undefined)) return conflictingZones;
-  return {
-    calendars,
-    intervals,
-    excludedCalendars,
-    startTimeMs,
-    endTimeMs,
-    jitterMs,
-    timeZoneName: timeZoneName === '' ? cronZone : timeZoneName,
-    timeZoneData,
-  };
+  const zone = timeZoneName === '' ? cronZone : timeZoneName;
+  return { calendars, intervals, excludedCalendars, startTimeMs, endTimeMs, jitterMs, timeZoneName: zone, timeZoneData };
 }
 
 const conflictingZones: Problem = { problem: 'conflicting timezone names' };
@@ -80,11 +72,7 @@ function timeZoneProblem({ timeZoneName, timeZoneData }: CanonicalSpec): string 
 }
 
 function withDefaults(spec: CanonicalSpec): CanonicalSpec {
-  return {
-    ...spec,
-    calendars: spec.calendars.map(withRangeDefaults),
-    excludedCalendars: spec.excludedCalendars.map(withRangeDefaults),
-  };
+  return { ...spec, calendars: spec.calendars.map(withRangeDefaults), excludedCalendars: spec.excludedCalendars.map(withRangeDefaults) };
 }
 
 function withRangeDefaults(calendar: StructuredCalendar): StructuredCalendar {

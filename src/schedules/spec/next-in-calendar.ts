@@ -32,7 +32,8 @@ export function nextInCalendar(
     const { offsetMs, untilMs } = clock.periodAt(fromMs);
     const localMs = fromMs + offsetMs;
     if (localMs < walkedFromMs || localMs > foundMs) {
-      const found = nextLocal(calendar, localMs, steps);
+      // The next match from that time on, this included.
+      const found = new Walk(calendar, localMs).run(steps);
       if (found === undefined) return undefined;
       [walkedFromMs, foundMs] = [localMs, found];
     }
@@ -44,81 +45,65 @@ export function nextInCalendar(
   }
 }
 
-/** The next match from that time on, this included. */
-function nextLocal(calendar: CompiledCalendar, localMs: number, steps: SearchSteps): number | undefined {
-  return new Walk(calendar, localMs).run(steps);
-}
-
 class Walk {
   readonly #calendar: CompiledCalendar;
-  #year: number;
-  #month: number;
-  #day: number;
-  #hour: number;
-  #minute: number;
-  #second: number;
+  readonly #at: { -readonly [Field in keyof Civil]: Civil[Field] };
 
   constructor(calendar: CompiledCalendar, localMs: number) {
-    const at = civilOf(localMs);
     this.#calendar = calendar;
-    this.#year = at.year;
-    this.#month = at.month;
-    this.#day = at.day;
-    this.#hour = at.hour;
-    this.#minute = at.minute;
-    this.#second = at.second;
+    this.#at = civilOf(localMs);
   }
 
   run(steps: SearchSteps): number | undefined {
     while (steps.take(1)) {
       this.#carry();
-      if (this.#year > calendarYearMax) return undefined;
+      if (this.#at.year > calendarYearMax) return undefined;
       if (this.#toYear() && this.#toMonth() && this.#toDay(steps) && this.#toHour() && this.#toMinute() && this.#toSecond()) {
-        return utcMsOf(this.#civil());
+        return utcMsOf(this.#at);
       }
     }
     return undefined;
   }
 
   #carry(): void {
-    if (this.#second >= 60) {
-      this.#minute++;
-      this.#second = 0;
+    if (this.#at.second >= 60) {
+      this.#at.minute++;
+      this.#at.second = 0;
     }
-    if (this.#minute >= 60) {
-      this.#hour++;
-      this.#minute = 0;
+    if (this.#at.minute >= 60) {
+      this.#at.hour++;
+      this.#at.minute = 0;
     }
-    if (this.#hour >= 24) {
-      this.#day++;
-      this.#hour = 0;
+    if (this.#at.hour >= 24) {
+      this.#at.day++;
+      this.#at.hour = 0;
     }
-    if (this.#day > daysIn(this.#year, this.#month)) {
-      this.#month++;
-      this.#day = 1;
+    if (this.#at.day > daysIn(this.#at.year, this.#at.month)) {
+      this.#at.month++;
+      this.#at.day = 1;
     }
-    if (this.#month > 12) {
-      this.#year++;
-      this.#month = 1;
+    if (this.#at.month > 12) {
+      this.#at.year++;
+      this.#at.month = 1;
     }
   }
 
   // Each answers false when it has left the year, month, ... that it looks through.
 
   #toYear(): boolean {
-    const year = firstYearFrom(this.#calendar.years, this.#year);
-    if (year !== this.#year) {
-      this.#year = year;
-      this.#month = 1;
+    const year = firstYearFrom(this.#calendar.years, this.#at.year);
+    if (year !== this.#at.year) {
+      this.#at.year = year;
+      this.#at.month = 1;
       this.#beginDay(1);
     }
     return year <= calendarYearMax;
   }
 
   #toMonth(): boolean {
-    const month = firstFrom(this.#calendar.months, this.#month);
-    if (month !== this.#month) {
-      this.#month = month < 0 ? 13 : month;
+    const month = firstFrom(this.#calendar.months, this.#at.month);
+    if (month !== this.#at.month) {
+      this.#at.month = month < 0 ? 13 : month;
       this.#beginDay(1);
     }
     return month >= 0;
@@ -126,54 +111,43 @@ class Walk {
 
   #toDay(steps: SearchSteps): boolean {
     const { daysOfMonth, daysOfWeek } = this.#calendar;
-    const dayLast = daysIn(this.#year, this.#month);
+    const dayLast = daysIn(this.#at.year, this.#at.month);
     while (true) {
-      const day = firstFrom(daysOfMonth, this.#day);
-      if (day !== this.#day) this.#beginDay(day < 0 ? dayLast + 1 : day);
-      if (this.#day > dayLast || !steps.take(1)) return false;
-      if (has(daysOfWeek, weekdayOf(this.#civil()))) return true;
-      this.#beginDay(this.#day + 1);
+      const day = firstFrom(daysOfMonth, this.#at.day);
+      if (day !== this.#at.day) this.#beginDay(day < 0 ? dayLast + 1 : day);
+      if (this.#at.day > dayLast || !steps.take(1)) return false;
+      if (has(daysOfWeek, weekdayOf(this.#at))) return true;
+      this.#beginDay(this.#at.day + 1);
     }
   }
 
   #toHour(): boolean {
-    const hour = firstFrom(this.#calendar.hours, this.#hour);
-    if (hour !== this.#hour) {
-      this.#hour = hour < 0 ? 24 : hour;
-      this.#minute = this.#second = 0;
+    const hour = firstFrom(this.#calendar.hours, this.#at.hour);
+    if (hour !== this.#at.hour) {
+      this.#at.hour = hour < 0 ? 24 : hour;
+      this.#at.minute = this.#at.second = 0;
     }
     return hour >= 0;
   }
 
   #toMinute(): boolean {
-    const minute = firstFrom(this.#calendar.minutes, this.#minute);
-    if (minute !== this.#minute) {
-      this.#minute = minute < 0 ? 60 : minute;
-      this.#second = 0;
+    const minute = firstFrom(this.#calendar.minutes, this.#at.minute);
+    if (minute !== this.#at.minute) {
+      this.#at.minute = minute < 0 ? 60 : minute;
+      this.#at.second = 0;
     }
     return minute >= 0;
   }
 
   #toSecond(): boolean {
-    const second = firstFrom(this.#calendar.seconds, this.#second);
-    this.#second = second < 0 ? 60 : second;
+    const second = firstFrom(this.#calendar.seconds, this.#at.second);
+    this.#at.second = second < 0 ? 60 : second;
     return second >= 0;
   }
 
   #beginDay(day: number): void {
-    this.#day = day;
-    this.#hour = this.#minute = this.#second = 0;
-  }
-
-  #civil(): Civil {
-    return {
-      year: this.#year,
-      month: this.#month,
-      day: this.#day,
-      hour: this.#hour,
-      minute: this.#minute,
-      second: this.#second,
-    };
+    this.#at.day = day;
+    this.#at.hour = this.#at.minute = this.#at.second = 0;
   }
 }
 
