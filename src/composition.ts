@@ -86,7 +86,6 @@ type ServerSetting = Awaited<ReturnType<typeof inspectBeforeClaiming>> & {
   readonly options: ServerOptions;
   readonly opened: Opened;
   readonly fatal: (error: Error) => void;
-  /** Which process this is. */
   readonly instance: string;
   readonly claims: ReturnType<typeof claimsOf>;
 };
@@ -159,7 +158,6 @@ class Server {
     return this.#running(this.#frontend, started);
   }
 
-  /** A start has come to nothing. */
   async giveUp(): Promise<void> {
     this.#parts.census.stopping();
     await this.#release();
@@ -322,7 +320,6 @@ function concernOfUnwritten(schedule: CheckpointSchedule | undefined): Concern |
 
 const roleNames = ['frontend', 'history', 'matching', 'worker'] as const;
 
-/** One process runs all roles. */
 function countRestart(metrics: MetricsRegistry): void {
   for (const role of roleNames) metrics.of(role).counter('restarts', { temporal_service_type: role }).add();
 }

@@ -17,7 +17,6 @@ import type { RunKey } from '../kernel/run-key.ts';
 import { ArchiveAway, ArchiveDamaged, type ArchivedPage, type Archiver } from '../ports/archiver.ts';
 
 export type FileArchiverOptions = {
-  /** Absolute paths of folders. */
   readonly roots: readonly string[];
   readonly fileMode: number;
   readonly dirMode: number;
@@ -256,7 +255,6 @@ function isOfSystem(error: unknown): boolean {
 class Lines {
   readonly #file: FileHandle;
   #bytes = Buffer.alloc(0);
-  /** Where the next line begins. */
   place: number;
 
   constructor(file: FileHandle, place: number) {

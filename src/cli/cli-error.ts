@@ -40,7 +40,6 @@ export function alternatives(words: readonly string[]): string {
   return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }
 
-/** A suggestion for a word that is not known, if one of the known words is similar. */
 export function didYouMean(given: string, known: Iterable<string>): string | undefined {
   const meant = suggest(given, known);
   return meant === undefined ? undefined : `Did you mean ${meant}?`;

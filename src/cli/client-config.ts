@@ -16,7 +16,6 @@ const defaultProfile = 'default';
 const fileBytesMax = 1024 * 1024;
 const noTable = parse('');
 
-/** A value, and where it comes from, for errors about it. */
 export type Said = { readonly text: string; readonly by: string };
 
 export class ClientConfig {
@@ -47,7 +46,6 @@ export class ClientConfig {
     return { text: asText(kept, by), by };
   }
 
-  /** Undefined if it is set nowhere. */
   isOn({ name, env }: ConnectionSetting): boolean | undefined {
     const inherited = this.#env[env]?.toLowerCase();
     const kept = this.#inProfile(profileKey(env));
@@ -58,7 +56,6 @@ export class ClientConfig {
     );
   }
 
-  /** Whether the profile has this table, even an empty one. */
   hasTable(key: string): boolean {
     return asTable(this.#inProfile(key)) !== undefined;
   }
@@ -148,7 +145,6 @@ function readToml(file: string, mustBe: boolean): TomlTable | undefined {
   }
 }
 
-/** The path that Temporal's command line uses by default. */
 function standardFile(env: Env): string | undefined {
   const home = env['HOME'] ?? env['USERPROFILE'];
   const folders: Readonly<Record<string, string | undefined>> = {

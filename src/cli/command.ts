@@ -13,7 +13,6 @@ export type Flag = {
   readonly many?: boolean;
   /** Whether the switch also has a `--no-` form. */
   readonly negatable?: boolean;
-  /** The allowed values; any other is refused. */
   readonly choices?: readonly string[];
   readonly help: string;
   /** The default, which help shows as `(default …)`. */
@@ -32,7 +31,6 @@ export type Example = { readonly what: string; readonly line: string };
 export type Command = {
   readonly name: string;
   readonly summary: string;
-  /** Further paragraphs of the help text. */
   readonly details?: readonly string[];
   readonly args?: readonly Argument[];
   readonly flags?: readonly Flag[];
@@ -48,7 +46,6 @@ export type Command = {
 export interface FlagValues {
   /** The last value given, for a flag that takes one. */
   one(name: string): string | undefined;
-  /** All values given, in order. */
   all(name: string): readonly string[];
   /** True or false when the switch was given, undefined when not. */
   switched(name: string): boolean | undefined;
@@ -63,7 +60,6 @@ export type Invocation = {
 };
 
 export const listFormats = ['json', 'jsonl', 'text', 'none'] as const;
-/** The formats of every command with output. */
 export type ListFormat = (typeof listFormats)[number];
 
 /** Exit codes that scripts can rely on. 3 means `anotherServer` for `server start` and `server start-dev`, and `partlyDone` for all other commands. */

@@ -111,7 +111,6 @@ async function queueNamesOf(client: GrpcClient) {
   return (await allQueues(client)).flatMap(({ name }) => name ?? []);
 }
 
-/** Ids of the newest jobs. */
 async function jobIds(client: GrpcClient): Promise<readonly string[]> {
   const { calls } = await import('./admin/dlq/service.ts');
   const request = { queue: undefined, activeOnly: false, pageSize: jobsOffered, nextPageToken: new Uint8Array(0) };

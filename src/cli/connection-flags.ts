@@ -2,7 +2,6 @@
 import type { Flag } from './command.ts';
 import { textOutputFlag } from './global-flags.ts';
 
-/** A setting that a flag, a variable or a profile can give. */
 export type ConnectionSetting = Pick<Flag, 'name'> & { readonly env: string };
 
 function tls(name: string, variable: string, value: string, help: string) {

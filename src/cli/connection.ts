@@ -22,7 +22,6 @@ export type TlsSettings = {
   readonly certificate: Buffer | undefined;
   readonly key: Buffer | undefined;
   readonly serverName: string | undefined;
-  /** Whether any certificate of the server is accepted. */
   readonly trustsAnyone: boolean;
 };
 
@@ -75,7 +74,6 @@ function tlsSettings(config: ClientConfig, hasKey: boolean): TlsSettings | undef
   return { ...settings, trustsAnyone };
 }
 
-/** PEM text from a file, or given directly. */
 function pem(config: ClientConfig, path: ConnectionSetting, data: ConnectionSetting): Buffer | undefined {
   const file = config.text(path);
   const given = config.text(data);

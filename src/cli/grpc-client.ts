@@ -24,7 +24,6 @@ const RETRY_PAUSE_MS_MIN = 100;
 const RETRY_PAUSE_MS_MAX = 2_000;
 
 export type GrpcMethod<Request, Response> = {
-  /** The path of the method: `/package.Service/Method`. */
   readonly path: string;
   readonly encode: (request: Request) => Uint8Array;
   readonly decode: (bytes: Uint8Array, limits: WireLimits) => Response;
@@ -34,7 +33,6 @@ type Calls = Readonly<Record<string, Omit<GrpcMethod<never, unknown>, 'path'>>>;
 
 type MethodsOf<Of extends Calls> = { readonly [Name in keyof Of]: Of[Name] & { readonly path: string } };
 
-/** The methods of a service, from the codecs for clients in its module. */
 export function methodsOf<Of extends Calls>(service: string, calls: Of): MethodsOf<Of> {
   const methods = Object.entries(calls).map(([name, codecs]) => [name, { ...codecs, path: `/${service}/${name}` }]);
   return Object.fromEntries(methods) as MethodsOf<Of>;
@@ -54,7 +52,6 @@ export async function* pagesOf<Page extends { readonly nextPageToken: Uint8Array
 
 type GrpcErrorParts = ConstructorParameters<typeof CliError>[2] & { readonly reason?: string };
 
-/** A failed call; it is printed like any other error of a command. */
 class GrpcError extends CliError {
   readonly code: number;
   readonly details: string;

@@ -4,7 +4,6 @@ import { commandWords, helpFlag } from './parse.ts';
 const widthMax = 100;
 const indent = '  ';
 
-/** The help text of one command, from the same tree that parses. */
 export function renderHelp(path: readonly Command[]): string {
   const command = path.at(-1);
   if (command === undefined) return '';
@@ -39,7 +38,6 @@ function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${title}:\n${lines.map((line) => indent + line).join('\n')}`;
 }
 
-/** Two columns; the right one is wrapped. */
 function rows(pairs: readonly (readonly [string, string])[]): string[] {
   const left = Math.max(0, ...pairs.map(([label]) => label.length)) + 2;
   return pairs.flatMap(([label, text]) =>

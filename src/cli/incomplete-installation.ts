@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { home } from '../kernel/home.ts';
 import { failure, type CliError } from './cli-error.ts';
 
-/** The codes of errors from `import` and from `require`. */
 const missing: ReadonlySet<unknown> = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
 
 /** The error for a missing module or package: in a clone these are not installed or generated yet, which is not a bug. */

@@ -13,7 +13,6 @@ export type Io = {
   readonly leaveThreads: () => void;
 };
 
-/** Which of the three streams are a terminal, and questions on it. */
 export type Terminal = {
   /** The width of the terminal on stdout; undefined if stdout is none. */
   readonly columns: number | undefined;
@@ -23,7 +22,6 @@ export type Terminal = {
   readonly ask: (question: string) => Promise<string | undefined>;
 };
 
-/** The parts of the server that the command line uses. */
 export type ServerModule = {
   readonly startServer: (options: ServerOptions) => Promise<RunningServer>;
   readonly tryStart: (

@@ -54,7 +54,6 @@ export function parseCommandLine(root: Command, argv: readonly string[]): Parsed
   };
 }
 
-/** The tokens of Node's `parseArgs`. */
 type Tokens = readonly (
   | { readonly kind: 'positional'; readonly index: number; readonly value: string }
   | { readonly kind: 'option'; readonly index: number; readonly name: string }

@@ -4,7 +4,6 @@ import { printOne } from './printed-list.ts';
 
 type Field = string | number | boolean | readonly string[] | object;
 
-/** Prints fields, one per line, or as one JSON object. */
 export function printFields(invocation: Invocation, fields: Readonly<Record<string, Field>>): ExitCode {
   const width = Math.max(...Object.keys(fields).map((name) => name.length));
   const textOf = (value: Field): string =>

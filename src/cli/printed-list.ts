@@ -24,7 +24,6 @@ export type ListForms<Row> = {
 
 const ELASTIC_CHARS_MIN = 12;
 
-/** Where a command prints, and in which format. */
 export type Printing = { readonly io: Io; readonly format: ListFormat };
 
 export class PrintedList<Row> {
@@ -106,7 +105,6 @@ export class PrintedList<Row> {
   }
 }
 
-/** Prints a short list at once. */
 export async function printList<Row>(to: Printing, forms: ListForms<Row>, rows: readonly Row[]): Promise<ExitCode> {
   const list = new PrintedList(to, forms);
   await list.add(rows);
@@ -114,7 +112,6 @@ export async function printList<Row>(to: Printing, forms: ListForms<Row>, rows: 
   return exitCodes.done;
 }
 
-/** Prints one object: as JSON, or as the text of `text`. */
 export function printOne({ io, format }: Printing, json: object, text: () => string): ExitCode {
   if (format === 'json' || format === 'jsonl') io.out(`${jsonText(json)}\n`);
   else if (format === 'text') io.out(text());

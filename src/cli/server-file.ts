@@ -9,7 +9,6 @@ import type { Io } from './io.ts';
 
 export type ServerFile = { readonly settings: FileSettings | undefined; readonly problems: readonly Problem[] };
 
-/** Reads and checks a server file, for any command. */
 export function readServerFile(
   file: string,
   io: Io,
@@ -30,7 +29,6 @@ export function readServerFile(
   return { settings: undefined, problems: inFileOrder([...read.problems, ...problems.filter(isOfRest)]) };
 }
 
-/** Prints errors and warnings. */
 export function printProblems(file: string, { problems }: ServerFile, io: Io): void {
   io.err(renderProblems(file, problems));
 }

@@ -7,13 +7,11 @@ import type { Report } from './problem.ts';
 export type ArchivalOptions = {
   /** Tasks wait. */
   readonly isPaused: boolean;
-  /** Whether histories are read from the archive after their retention. */
   readonly isRead: boolean;
   readonly fileMode: number;
   readonly dirMode: number;
   /** Folders below which namespaces may name theirs. */
   readonly roots: readonly string[];
-  /** What holds for namespaces that say nothing. */
   readonly namespaceDefault: { readonly isEnabled: boolean; readonly uri: string };
 };
 

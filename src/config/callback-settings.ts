@@ -12,12 +12,10 @@ type Breaker = { readonly requestsMax: number; readonly intervalMs: number; read
 const usualBreaker: Breaker = { requestsMax: 1, intervalMs: 0, timeoutMs: 60_000 };
 const breakerExpected = 'fields like {MaxRequests: 1, Interval: 0s, Timeout: 60s}';
 
-/** What a callback may be. */
 export const callbackSettings = {
   allowedAddresses: addressSetting('callback.allowedAddresses', {
     about: 'Addresses that completion callbacks may call, as a list of {Pattern, AllowInsecure, AllowPrivate}; none by default.',
   }),
-  /** The old name of `allowedAddresses`. */
   componentAllowedAddresses: addressSetting('component.callbacks.allowedAddresses', {
     about: 'The old name of callback.allowedAddresses, which takes precedence.',
   }),
@@ -48,13 +46,11 @@ export const callbackSettings = {
   }),
 };
 
-/** How one is delivered. */
 export const callbackRequestSettings = {
   requestTimeoutMs: destinationDuration('callback.request.timeout', 'Time limit of one attempt at a callback.', 10_000),
   breaker: breakerSetting('history.outboundQueue.circuitBreakerSettings'),
 };
 
-/** When the next attempt is made. */
 export const callbackRetrySettings = {
   initialIntervalMs: durationSetting('callback.retryPolicy.initialInterval', {
     range: ['1ms', '24h'],

@@ -4,7 +4,6 @@ import { errorPattern, type ErrorPattern } from './error-pattern.ts';
 
 const anyCount = { range: [1, Number.MAX_SAFE_INTEGER] } as const;
 
-/** When a task that fails becomes a letter. */
 export const captureSettings = {
   enabled: onOff('history.TaskDLQEnabled', {
     default: true,
@@ -44,7 +43,6 @@ export const captureSettings = {
   }),
 };
 
-/** What is done with the letters that there are. */
 export const letterSettings = {
   lettersPerStepMax: wholeNumber('history.dlqMaxMessageCount', {
     range: [1, 1_000],

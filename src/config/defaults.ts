@@ -2,7 +2,6 @@
 export const defaults = {
   grpcPort: 7233,
   rolePorts: { history: 7234, matching: 7235 },
-  /** Where Temporal's web UI is looked for. */
   webUiPort: 8233,
   /** Nothing listens beyond this machine unless somebody asked for it. */
   host: 'localhost',

@@ -33,7 +33,6 @@ export const faultyTaskTypes: readonly string[] = [
 
 const anyTask: DevFault = { taskType: undefined, namespace: undefined, errorMessage: 'injected fault', kind: 'failed', share: 1 };
 
-/** The first that the task meets. */
 export function faultOf(faults: readonly DevFault[], { taskType, namespace, runId, taskId }: FaultyTask): DevFault | undefined {
   return faults.find(
     (fault) =>
@@ -43,14 +42,12 @@ export function faultOf(faults: readonly DevFault[], { taskType, namespace, runI
   );
 }
 
-/** A fault in words, for people. */
 export function faultText({ taskType = 'every task', namespace, errorMessage, kind, share }: DevFault): string {
   const where = namespace === undefined ? '' : ` of ${namespace}`;
   const often = share === 1 ? '' : `, ${share * 100} % of them,`;
   return `${taskType}${where}${often} fails${kind === 'permanent' ? ' for good' : ''}: ${errorMessage}`;
 }
 
-/** `problem`: for whoever has typed it. */
 export function parseDevFault(text: string): { readonly fault: DevFault } | { readonly problem: string } {
   let fault = anyTask;
   for (const part of text.split(',')) {

@@ -24,7 +24,6 @@ export type DynamicConfigFileParts = {
 export class DynamicConfigFile {
   readonly #parts: DynamicConfigFileParts;
   #entries: DynamicEntries;
-  /** What was last read. */
   #text: string;
   #stamp = '';
   /** The reason that was told; undefined: the file is used. */

@@ -145,7 +145,6 @@ function readConstraint(name: ConstraintName, value: unknown): string | number |
   }
 }
 
-/** The entries that mean something for this key. */
 function usable(setting: Setting<unknown>, entries: readonly PlacedEntry[], report: Report): readonly Entry[] {
   const used: PlacedEntry[] = [];
   for (const entry of entries) {

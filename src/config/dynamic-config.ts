@@ -37,7 +37,6 @@ export function checkDynamicConfigFile(stats: { isFile(): boolean; readonly size
   if (stats.size > fileBytesMax) throw new Error(`it has ${stats.size} bytes, and may have ${fileBytesMax}`);
 }
 
-/** What a value is asked for. */
 export type SettingFilter = Constraints;
 
 /** The first step that an entry fits counts. Its constraints are exactly the step's: one of a namespace and a queue says nothing of others. */
@@ -57,7 +56,6 @@ export function sameConstraints(one: Constraints, other: Constraints): boolean {
   return constraintNames.every((name) => one[name] === other[name]);
 }
 
-/** Undefined: no entry says anything about this. */
 export function lookUp(entries: readonly Entry[], scope: SettingScope, filter: SettingFilter): Entry | undefined {
   for (const step of steps[scope]) {
     const found = entries.find(
@@ -72,7 +70,6 @@ function hasExactly(constraints: Constraints, names: readonly ConstraintName[]):
   return constraintNames.every((name) => names.includes(name) === (constraints[name] !== undefined));
 }
 
-/** What parts of the server get of it. */
 export interface DynamicValues {
   /** Cheap when it was asked before: what is asked per task holds on to nothing. */
   values<Group extends SettingGroup>(group: Group, filter?: SettingFilter): ValuesOf<Group>;
@@ -130,7 +127,6 @@ export class DynamicConfig implements DynamicValues {
   }
 }
 
-/** What was worked out since the file was last read. */
 type KnownValues = {
   readonly ofAll: ValuesOf<SettingGroup> | undefined;
   readonly byFilter: Map<string, ValuesOf<SettingGroup>>;

@@ -19,7 +19,6 @@ export type Setting<Value> = {
   readonly defaultText: string;
   /** Fixed when the server starts; else a change holds at once. */
   readonly needsRestart: boolean;
-  /** Reads a value as YAML or JSON has it. */
   read(value: unknown): ReadValue<Value>;
 };
 
@@ -36,10 +35,8 @@ export type SettingScope = 'global' | 'namespace' | 'taskQueue' | 'shard' | 'des
 
 type About<Value> = Pick<Setting<Value>, 'default' | 'about'> & Partial<Pick<Setting<Value>, 'scope' | 'needsRestart'>>;
 
-/** The lowest value and the highest. */
 type Range<Value> = { readonly range: readonly [min: Value, max: Value] };
 
-/** Unless a setting says otherwise. */
 const usual = { scope: 'global', needsRestart: false } as const;
 
 export function onOff(key: string, about: About<boolean>): Setting<boolean> {

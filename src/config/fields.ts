@@ -13,7 +13,6 @@ type Issue = { readonly input?: unknown };
 
 const expected = (what: string) => (issue: Issue) => `expected ${what}, got ${shown(issue.input)}`;
 
-/** What people read about a key: in the JSON Schema, and on the reference page. */
 type About = {
   readonly description: string;
   /** What holds when the key is left out, where that is one value. */
@@ -22,7 +21,6 @@ type About = {
   readonly defaultText?: string;
 };
 
-/** A key that may be left out, with what it is for. */
 export function key<Type extends z.ZodType>(
   schema: Type,
   description: string,
@@ -31,7 +29,6 @@ export function key<Type extends z.ZodType>(
   return schema.meta({ description, ...about }).optional();
 }
 
-/** A key that must be there. */
 export function requiredKey<Type extends z.ZodType>(schema: Type, description: string): Type {
   return schema.meta({ description });
 }
@@ -84,7 +81,6 @@ export const ip = () =>
 export const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names, what = names.join(' or ')) =>
   z.preprocess((value) => (typeof value === 'string' ? value.toLowerCase() : value), z.enum(names, { error: expected(what) }));
 
-/** `host:port`, IPv6 in brackets. */
 export const hostPort = () => {
   const what = 'host:port, IPv6 in brackets';
   return z.string({ error: expected(what) }).refine(isHostPort, { error: expected(what) });
@@ -94,7 +90,6 @@ export const hostPort = () => {
 export const secretGroup = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? withoutValue('a group of keys')(issue) : undefined) });
 
-/** A group of keys; any other key is a problem. */
 export const group = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? expected('a group of keys')(issue) : undefined) });
 

@@ -5,7 +5,6 @@
 import { z } from 'zod';
 import { fileSchema } from './file-schema.ts';
 
-/** The part of JSON Schema that the server file needs. */
 export type JsonSchema = {
   readonly description?: string;
   readonly default?: string | number | boolean;

@@ -1,7 +1,6 @@
 import type { ReadValue, Setting } from './dynamic-setting.ts';
 import { shown } from './shown.ts';
 
-/** `range`: from the lowest value to the highest. */
 type LimitSetting = Setting<number> & { readonly range: readonly [min: number, max: number] };
 
 const kib = 1024;

@@ -71,7 +71,6 @@ export function memoryShare(memory: Memory): number {
   return Math.min(1, usableHeapBytes(memory) / wholeHeapBytes);
 }
 
-/** Where the server file says nothing else. */
 export function stateLimitsIn(memory: Memory): StateLimits {
   const share = memoryShare(memory);
   const lowered = Object.entries(defaults.state).map(([key, most]) => [key, Math.floor(share * most)]);

@@ -14,7 +14,6 @@ export type MetricsOptions = {
   readonly timerBoundsMs: readonly number[] | undefined;
 };
 
-/** The names that Temporal's dashboards look for. */
 export const defaultNaming: MetricsNaming = {
   framework: 'tally',
   tags: {},

@@ -14,7 +14,6 @@ export const namespaceDeletionSettings = {
   }),
 };
 
-/** Settings of the purge, which may change at any time. */
 export const namespacePurgeSettings = {
   perSecondOfEach: wholeNumber('frontend.deleteNamespaceDeleteActivityRPS', {
     range: [1, 100_000],

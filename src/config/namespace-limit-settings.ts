@@ -37,7 +37,6 @@ export const namespaceLimitSettings = {
 
 type Rate = { readonly perSecond: number; readonly burst: number };
 
-/** The limits as the frontend counts them. */
 export function namespaceLimits(values: ValuesOf<typeof namespaceLimitSettings>): {
   readonly rates: { readonly execution: Rate; readonly visibility: Rate };
   readonly waitingMax: number;

@@ -1,7 +1,5 @@
-/** Something wrong with a server file, where it stands. */
 export type Problem = {
   readonly severity: 'error' | 'warning';
-  /** Where it stands; undefined: in the server file itself. */
   readonly file?: string;
   readonly line: number;
   readonly column: number;
@@ -28,7 +26,6 @@ export function renderProblems(file: string, problems: readonly Problem[]): stri
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** A problem in the form for programs. */
 export function problemJson(file: string, { severity, line, column, path, message, ...of }: Problem): object {
   return { severity, file: of.file ?? file, line, column, key: path, message };
 }

@@ -7,7 +7,6 @@ import type { MetricsOptions } from './metrics-options.ts';
 import type { PostgresOptions } from './postgres-options.ts';
 import type { PortRole, RolePort } from './role-ports.ts';
 
-/** Where the journals live. */
 export type LogOptions =
   | {
       readonly kind: 'embedded';
@@ -31,7 +30,6 @@ export type StateOptions = {
   readonly journalRetentionBytes: number | undefined;
 };
 
-/** Everything that the composition root needs to know: what the command line and the server file add up to. */
 export type ServerOptions = {
   /** The frontend's listener; `port` 0 takes a free one. */
   readonly host: string;
@@ -42,7 +40,6 @@ export type ServerOptions = {
   /** Fixed for ever at the first start of a log. */
   readonly historyShards: number;
   readonly matchingPartitions: number;
-  /** Partitions of each task queue. */
   readonly taskQueuePartitions: number;
   /** Exist before the port answers. */
   readonly namespaces: readonly string[];
@@ -76,7 +73,6 @@ export type ServerOptions = {
 
 export type DynamicConfigFileOptions = {
   readonly filename: string;
-  /** How often it is looked at. */
   readonly pollIntervalMs: number;
   /** What was in it when the configuration was loaded. */
   readonly text: string;
@@ -102,7 +98,6 @@ export type StateLimits = {
 export type RunningServer = {
   readonly address: string;
   readonly port: number;
-  /** Where metrics are served. */
   readonly metricsPort?: number | undefined;
   /** Where the roles are served that have a port of their own. */
   readonly rolePorts: Readonly<Partial<Record<PortRole, number | undefined>>>;
@@ -111,14 +106,12 @@ export type RunningServer = {
   stop(): Promise<void>;
 };
 
-/** What a start found and what it took. */
 export type StartSummary = {
   /** `kafka <brokers>`, a file name, or `memory`. */
   readonly log: string;
   /** '' where there are no topics. */
   readonly topicPrefix: string;
   readonly historyShards: number;
-  /** Read from the journals. */
   readonly records: number;
   readonly bytes: number;
 };
@@ -126,19 +119,16 @@ export type StartSummary = {
 /** One thing that a start needs and that was tried: a broker, the topics, a database. `subject`: '' where the message names it. */
 export type Tried = { readonly subject: string; readonly ok: boolean; readonly message: string };
 
-/** What the PostgreSQL of the server file said when it was tried. */
 export type PostgresProbe =
   | {
       readonly database: string;
       readonly answer: 'ok';
-      /** Which of this program's tables are there. */
       readonly tables: 'none' | 'older' | 'all';
       /** Id of the cluster whose state it holds; undefined: of none yet. */
       readonly owner: string | undefined;
     }
   | { readonly database: string; readonly answer: 'failed'; readonly reason: string };
 
-/** What a broker of the server file said when it was tried. */
 export type BrokerProbe =
   | {
       readonly broker: string;

@@ -18,7 +18,6 @@ import type { PortRole, RolePort } from './role-ports.ts';
 import type { DynamicConfigFileOptions, LogOptions, ServerOptions, StateLimits, StateOptions } from './server-options.ts';
 import type { Locate } from './yaml-file.ts';
 
-/** What the composition root needs, without what only a running process has. */
 export type ServerSettings = Omit<ServerOptions, 'logger' | 'startMsMax' | 'onFatal'>;
 
 export type LogSettings = {
@@ -30,7 +29,6 @@ export type LogSettings = {
 export type FileSettings = {
   readonly server: ServerSettings;
   readonly log: LogSettings;
-  /** A start that takes longer has failed. */
   readonly startMsMax: number;
 };
 

@@ -16,7 +16,6 @@ import type { Problem } from './problem.ts';
 export type YamlFile = {
   readonly document: Document.Parsed;
   readonly lines: LineCounter;
-  /** Where a path of the file stands, also for problems that are found later. */
   readonly locate: Locate;
   /** Mistakes of syntax: with any of these there is no value. */
   readonly problems: readonly Problem[];

@@ -75,7 +75,6 @@ export class ComputingCalls {
     });
   }
 
-  /** The place passes on to whoever waits next. */
   #leave(namespaceId: string, places: Places): void {
     const next = places.line.shift();
     if (next !== undefined) return next.begin();

@@ -25,7 +25,6 @@ import { workflowService } from './workflow-service/workflow-service.ts';
 
 export type FrontendOptions = {
   readonly host: string;
-  /** 0 takes a free one. */
   readonly port: number;
   readonly ports: FrontendPorts;
   /** Which process this is, for `GET /health`; '' when nobody asks. */
@@ -43,7 +42,6 @@ export type Frontend = {
   readonly metricsPort: number | undefined;
   readonly rolePorts: Readonly<Partial<Record<PortRole, number | undefined>>>;
   setServing(serving: boolean): void;
-  /** What shards have done to workflows for batch jobs. */
   batchOperations(): Promise<BatchOperations>;
   /** A namespace was deleted: calls that wait in it end as if nothing had come. Cheap where there are none. */
   endWaitsOfDeleted(): void;

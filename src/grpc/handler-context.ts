@@ -88,19 +88,16 @@ export class HandlerContext {
     endAll(this.#polls);
   }
 
-  /** A namespace was deleted: whoever waits in it hears no more of it. */
   endWaitsOfDeleted(): void {
     for (const waits of [this.#polls, this.#waiting]) {
       for (const [end, namespaceId] of waits) if (this.#isDeleted(namespaceId)) end();
     }
   }
 
-  /** Throws the shard's rejection as a StatusError. */
   history<Command extends HistoryRequest>(call: Call, workflow: ExecutionId, command: Command): Promise<HistoryReplyOf<Command>> {
     return this.historyShard(call, this.#shardOf(workflow), command);
   }
 
-  /** Asks a shard that is named itself, as operators name one. */
   historyShard<Command extends HistoryRequest>(call: Call, shard: number, command: Command): Promise<HistoryReplyOf<Command>> {
     return asked(this.#historyAsk(shard, command, this.askContext(call)));
   }

@@ -4,7 +4,6 @@ import { exhaustedCause, exhaustedScope, resourceExhausted } from './errors/deta
 export type Held = {
   /** Throws RESOURCE_EXHAUSTED when there is no room. */
   readonly grow: (bytes: number) => void;
-  /** Gives all of them back. To be called once. */
   readonly release: () => void;
 };
 

@@ -45,7 +45,6 @@ export type Codec<Request, Response> = {
   readonly encode: (response: Response) => Uint8Array;
 };
 
-/** A method in terms of messages: decoding before it, encoding after it. */
 export function unary<Request extends object, Response>(
   name: RpcName,
   { decode, encode }: Codec<Request, Response>,
@@ -59,12 +58,10 @@ export function unary<Request extends object, Response>(
   });
 }
 
-/** Takes and answers what the codec of its RPC says. */
 export type Handler<Request, Response> = (context: HandlerContext, request: Request, call: Call) => Response | Promise<Response>;
 
 type Codecs = Readonly<Record<string, Codec<object, never>>>;
 
-/** Handlers by the names of their RPCs, for those of a module of messages that are built. */
 export type HandlersOf<Table extends Codecs> = {
   readonly [Name in keyof Table & RpcName]?: Table[Name] extends Codec<infer Request, infer Response> ? Handler<Request, Response> : never;
 };
@@ -99,7 +96,6 @@ export const inNamespace = having((context, call, name) => context.namespace(cal
 /** What a deprecated namespace refuses too: starts. */
 export const inOpenNamespace = having((context, call, name) => context.openNamespace(call, name));
 
-/** Its answer is a stream, which ends when `handle` has settled. */
 export function streamed<Request extends object, Response>(
   name: RpcName,
   { decode, encode }: Codec<Request, Response>,

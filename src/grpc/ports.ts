@@ -24,27 +24,21 @@ export interface FrontendPorts {
   readonly clock: Pick<Clock, 'wallMs' | 'monoMs'>;
   /** Turns of the event loop: calls that compute share them with the partitions of the process. */
   readonly turns: Pick<LoopTurns, 'sliceOfCall' | 'over'>;
-  /** A new UUID. */
   readonly newId: () => string;
   /** A new UUID with its time in front: runs that start one after the other are neighbours in every index of a database. */
   readonly newRunId: () => string;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
-  /** absent: nobody scrapes them. */
   readonly metrics?: Metrics;
   readonly server: ServerInfo;
-  /** What of this server is not served, for health. */
   readonly condition: ServerCondition;
-  /** The partitions, and what is kept of them. */
   readonly state: () => StateReport;
-  /** The limits that the shards have too. */
   readonly limits: HistoryLimits;
 
   readonly asker: Asker;
   /** Absent: nobody carries out dead letter jobs. */
   readonly jobs?: JobsAsker;
-  /** Absent: nobody audits. */
   readonly audit?: AuditAsker;
   readonly deadLetterTopic: (category: string, sourceCluster: string) => string;
   /** Why a queue that this server shall have is not there, and what that means; undefined: nothing has gone wrong with it. */
@@ -66,7 +60,6 @@ export interface FrontendPorts {
     readonly waitForPolls: (namespace: string) => boolean;
   };
   readonly batchSettings: (namespace: string) => BatchSettings;
-  /** The delays of a deletion that says nothing of them. */
   readonly deletionSettings: () => { readonly graceMs: number; readonly deleteDelayMs: number };
   readonly adminSettings: () => { readonly listsHistoryTasks: boolean };
   /** A history task as Temporal stores it, as shards are asked to add it. Throws Undecodable. */
@@ -79,7 +72,6 @@ export interface FrontendPorts {
   /** What this process has folded of the cluster's journal so far. */
   readonly cluster: ClusterSnapshot;
   readonly visibility: VisibilityStore;
-  /** Absent: the cluster archives no histories. */
   readonly archival?: ArchivalPort;
   /** At least 32 bytes, the same in every process and after every restart. */
   readonly tokenKey: () => Uint8Array;
@@ -93,7 +85,6 @@ export type BatchSettings = {
   readonly concurrencyMax: number;
   /** Jobs of a namespace that run at a time. */
   readonly jobsMax: number;
-  /** Workflows that one job may list. */
   readonly executionsMax: number;
 };
 
@@ -101,7 +92,6 @@ export type StateReport = {
   readonly memory: MemoryReport;
   readonly shards: readonly ShardReport[];
   readonly matching: readonly MatchingReport[];
-  /** How far the purges of deleted namespaces are. */
   readonly purges: readonly PurgeReport[];
 };
 

@@ -5,7 +5,6 @@ import type { FrontendPorts } from './ports.ts';
 /** `refused`: why nothing was begun, as far as is known; absent: they are built again by whoever serves the shard. */
 type RebuildAnswer = { readonly shard: number; readonly refused?: string };
 
-/** Whoever calls waits for ten seconds. */
 const ANSWER_TIMEOUT_MS = 5_000;
 /** The same for each shard that it is true of: whoever shows them tells them together. */
 const texts: { readonly [Kind in AskFailure['kind']]?: string } = {

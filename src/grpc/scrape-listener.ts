@@ -7,10 +7,8 @@ import { defaultTransportLimits } from './transport/transport-limits.ts';
 
 /** Scrapes are few: more connections than these are somebody's mistake. */
 const connectionsMax = 100;
-/** A scrape that has not ended by then is cut off. */
 const scrapeMsMax = 30_000;
 
-/** Where metrics are scraped. */
 export function scrapeListener({ host, port, path, naming }: MetricsOptions, registry: MetricsRegistry): Listener {
   const scraped = async () => ({ status: 200, type: expositionType, body: await exposition(registry, naming) });
   return {

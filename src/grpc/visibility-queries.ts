@@ -7,7 +7,6 @@ import type { Call } from './transport/call.ts';
 const defaultLimits = {
   /** Queries of one namespace at a time. A database may do one after the other: those of others stand behind as many, never behind all. */
   runningPerNamespaceMax: 2,
-  /** Queries of one namespace that wait; more are refused. */
   waitingPerNamespaceMax: 100,
   /** A query whose call came longer ago is given up, and counts until it has ended. */
   timeoutMs: 10_000,
@@ -16,7 +15,6 @@ type VisibilityQueryLimits = Readonly<typeof defaultLimits>;
 
 type Lane = { running: number; readonly waiting: Set<() => void> };
 
-/** The lists and counts that are under way, in one process. */
 export class VisibilityQueries {
   readonly #limits: VisibilityQueryLimits;
   readonly #lanes = new Map<string, Lane>();

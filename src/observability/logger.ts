@@ -85,7 +85,6 @@ function pinoLogger({ format, write, nowMs }: LoggerOptions): PinoLogger {
 type JsonValue = string | number | boolean;
 type JsonRecord = { readonly ts: string; readonly level: RecordLevel; readonly msg: string } & Readonly<Record<string, JsonValue>>;
 
-/** For tests and tools that want silence. */
 export const silentLogger: Logger = createLogger({ level: 'never', format: 'text', write: () => {}, nowMs: () => 0 });
 
 function jsonFields(fields: LogFields): Record<string, JsonValue> {

@@ -23,7 +23,6 @@ export type OutageReportOptions<Subject> = {
   /** Whoever waits tries again much sooner than this; a waiter that has not done so is forgotten. */
   readonly abandonedAfterMs: number;
   readonly messages: { readonly waits: string; readonly over: string; readonly nobodyAsks: string };
-  /** More of a line that says it waits. */
   readonly details: () => LogFields;
 };
 

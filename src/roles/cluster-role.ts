@@ -8,7 +8,6 @@ import type { ProcessParts } from './process-parts.ts';
 
 export class ClusterRole {
   readonly registry: ClusterHost;
-  /** The single partition of the cluster. */
   readonly partitions: OwnedPartitions<ClusterHost>;
   readonly #followers: (() => void)[] = [];
 

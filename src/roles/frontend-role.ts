@@ -39,7 +39,6 @@ export type ServedRoles = {
 };
 
 export type FrontendSetting = {
-  /** The id of this process, for `GET /health`. */
   readonly instance: string;
   readonly identity: { readonly clusterId: string; readonly clusterName: string; readonly tokenKey: Uint8Array };
   readonly memory: Memory;

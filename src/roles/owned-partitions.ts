@@ -9,7 +9,6 @@ type Owner = {
 };
 
 export class OwnedPartitions<Host extends Owner> {
-  /** The actors, by partition number. */
   readonly hosts: readonly Host[];
 
   constructor(hosts: readonly Host[]) {

@@ -16,15 +16,12 @@ export type ProcessParts = {
   readonly options: ServerOptions;
   /** Options of every actor: clock, log, limits. */
   readonly common: CommonOptions;
-  /** The prefix of topic names. */
   readonly prefix: string;
   readonly layout: ClusterLayout;
   readonly router: Router;
   readonly census: Census;
   readonly dynamicConfig: DynamicConfig;
-  /** Undefined if no metrics are served. */
   readonly metrics: MetricsRegistry | undefined;
-  /** The name of this process in records and answers. */
   readonly node: string;
   /** The factor for limits on a machine with little memory: 1 or less. */
   readonly share: number;

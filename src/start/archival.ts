@@ -1,4 +1,3 @@
-/** Sets up the archival of closed histories from the server file. */
 import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import type { Router } from '../actors/asks/router.ts';
 import type { TaskCapture } from '../actors/history/hand-over/task-capture.ts';
@@ -13,7 +12,6 @@ import type { ArchivalPort } from '../ports/archiver.ts';
 export type Archival = {
   readonly isArchiving: boolean;
   readonly runners: SideRunners;
-  /** For the gRPC edge; undefined if nothing is archived. */
   readonly port: ArchivalPort | undefined;
 };
 

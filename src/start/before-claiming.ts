@@ -78,7 +78,6 @@ async function inspectState(
   return state;
 }
 
-/** The journals of workflows and task queues. */
 export function checkpointedJournals(
   prefix: string,
   { historyShards, matchingPartitions }: Pick<ServerOptions, 'historyShards' | 'matchingPartitions'>,

@@ -1,4 +1,3 @@
-/** Sets up completion callbacks: settings, delivery, and metrics. */
 import { systemClock } from '../ports/system-ports.ts';
 import type { CallbackOptions } from '../actors/history/side-tasks/callback-tasks.ts';
 import { callbackRequestSettings, callbackRetrySettings, callbackSettings } from '../config/callback-settings.ts';

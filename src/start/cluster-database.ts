@@ -21,7 +21,6 @@ export type ClusterDatabaseOptions = {
   readonly database: Database;
   /** Whether the database does not exist yet: any call would create it. */
   readonly isNew: boolean;
-  /** The name of the log, for messages. */
   readonly logName: string;
   /** The cluster id in the log; undefined at a first start. */
   readonly clusterId: string | undefined;
@@ -69,7 +68,6 @@ export class ClusterDatabase {
     this.#isOurs = owner === clusterId;
   }
 
-  /** Called once the cluster has its identity. */
   async bind(clusterId: string): Promise<void> {
     const owner = await this.#options.database.bind(clusterId);
     if (owner !== clusterId) throw this.#anothers(owner, clusterId);

@@ -15,7 +15,6 @@ export type DeadLetterJobsOptions = OfEveryActor & {
   readonly log: GrowingLog;
   readonly prefix: string;
   readonly router: Router;
-  /** Absent if no metrics are served. */
   readonly metrics?: Metrics | undefined;
   readonly revival?: Partial<RevivalTiming>;
 };

@@ -33,7 +33,6 @@ type OfEveryActor = Pick<QueueHostOptions, 'owner' | 'claims' | 'clock' | 'rando
 
 export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly historyShards: number;
-  /** The name of this process in dead letters. */
   readonly node: string;
   readonly log: GrowingLog;
   readonly prefix: string;
@@ -59,7 +58,6 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly startsWithAsks?: boolean;
 };
 
-/** The queues of this cluster's own tasks. */
 export function ownQueues(clusterName: string): readonly WantedQueue[] {
   const own = { sourceCluster: clusterName, targetCluster: clusterName };
   return [
@@ -71,7 +69,6 @@ export function ownQueues(clusterName: string): readonly WantedQueue[] {
   ];
 }
 
-/** Queues that were opened earlier for tasks of other clusters. */
 export function foreignQueues(
   clusterName: string,
   { deadLetterQueues }: Pick<ClusterSnapshot, 'deadLetterQueues'>,
@@ -96,7 +93,6 @@ type Served = {
   readonly topic: string;
   readonly category: string;
   readonly sourceCluster: string;
-  /** The partition number of its rows. */
   readonly number: number;
   readonly revival: OwnerRevival;
   readonly hasStarted: () => boolean;
@@ -155,7 +151,6 @@ export class DeadLetterQueues {
     return isServed;
   }
 
-  /** What health reports about the queues. */
   get concerns(): readonly Concern[] {
     const nowMs = this.#options.clock.monoMs();
     const closed = this.#office.closed.map(({ topic, reason }) => concernOf(topic, `it cannot be opened: ${reason}`));
@@ -189,7 +184,6 @@ export class DeadLetterQueues {
     return this.#served.find((served) => served.topic === topic)?.host.journalStartMax;
   }
 
-  /** The queues commit what they have accepted, and let go. */
   async stop(): Promise<void> {
     this.#office.close();
     this.#intake?.stop();

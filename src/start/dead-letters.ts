@@ -8,7 +8,6 @@ import { DeadLetterQueues, type DeadLetterQueuesOptions, foreignQueues, ownQueue
 
 export type DeadLettersOptions = Omit<DeadLetterQueuesOptions, 'metrics' | 'settings'> & {
   readonly settings: () => ReturnType<DeadLetterQueuesOptions['settings']> & ReturnType<DeadLetterJobsOptions['settings']>;
-  /** Undefined if no metrics are served. */
   readonly metrics: MetricsRegistry | undefined;
 };
 
@@ -34,22 +33,18 @@ export class DeadLetters {
     this.#jobs.open();
   }
 
-  /** Opens the queue for the first dead letter of another cluster's tasks. Returns false while it is not served yet. */
   openForeign(queue: QueueName): boolean {
     return this.#queues.openForeign(queue);
   }
 
-  /** Undefined if nothing prevents it from being opened. */
   whyNoQueue(category: string, sourceCluster: string): string | undefined {
     return this.#queues.whyNotOpen(deadLetterTopic(this.#options.prefix, category, sourceCluster));
   }
 
-  /** The highest offset at which the journal of a topic may begin; undefined for other topics. */
   journalStartMax(topic: string): number | undefined {
     return this.#queues.journalStartMax(topic) ?? this.#jobs.journalStartMax(topic) ?? this.#audit.journalStartMax(topic);
   }
 
-  /** What health reports. */
   get concerns(): readonly Concern[] {
     return [...this.#queues.concerns, ...this.#jobs.concerns, ...this.#audit.concerns];
   }

@@ -52,7 +52,6 @@ export class LateOwner<Owner extends Host> {
     return this.#host;
   }
 
-  /** What health reports. */
   get concerns(): readonly Concern[] {
     const { state, reason = '' } = this.#status ?? {};
     const isDown = state === 'failed' || state === 'unassigned';
@@ -62,7 +61,6 @@ export class LateOwner<Owner extends Host> {
     return [{ subject: topic.name, severity: 'warning', message: `${unserved}: ${why}` }];
   }
 
-  /** The highest offset at which its journal may begin; undefined for other topics. */
   journalStartMax(topic: string): number | undefined {
     return topic === this.#options.topic.name ? (this.#host?.journalStartMax ?? Infinity) : undefined;
   }

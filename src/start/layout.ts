@@ -16,7 +16,6 @@ export type LayoutQuestion = {
   readonly prefix: string;
   readonly identity: ClusterIdentity | undefined;
   readonly configured: { readonly clusterName: string; readonly historyShards: number; readonly matchingPartitions: number };
-  /** The topics as they are in the log. */
   readonly topics: readonly TopicSpec[];
 };
 

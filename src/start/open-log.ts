@@ -15,9 +15,7 @@ export type OpenLog = {
   readonly log: GrowingLog;
   /** The name of the log: `kafka <brokers>`, a file name, or `memory`. */
   readonly name: string;
-  /** The prefix of topic names. */
   readonly prefix: string;
-  /** The topics, with their numbers of partitions. */
   readonly topics: readonly TopicSpec[];
   /** Checks the log from time to time; returns a function that ends that. `startMax` is the highest offset at which a journal may begin. */
   readonly watch: (onLook: (concerns: readonly Concern[]) => void, startMax: (partition: PartitionId) => number) => () => void;

@@ -52,7 +52,6 @@ function stateFile(logFile: string): string {
   return `${logFile}-state`;
 }
 
-/** Whether there is a state without a log. */
 export function isStateAlone(log: LogOptions): log is LogOptions & { readonly kind: 'embedded'; readonly filename: string } {
   return log.kind === 'embedded' && log.filename !== undefined && !existsSync(log.filename) && existsSync(stateFile(log.filename));
 }

@@ -14,7 +14,6 @@ import type { Clock, Timer } from '../ports/machine.ts';
 import { backOffMs } from '../kernel/back-off.ts';
 
 export type RevivalTiming = {
-  /** The first pause. */
   readonly pauseMs: number;
   readonly pauseMsMax: number;
   /** After serving for this long, an owner starts with the first pause again. */
@@ -43,7 +42,6 @@ export class OwnerRevival {
     this.#timing = { ...defaultTiming, ...options.timing };
   }
 
-  /** Called with each change of the state. */
   told({ state }: Pick<PartitionStatus, 'state'>): void {
     if (state === this.#state) return;
     this.#state = state;

@@ -4,7 +4,6 @@ import { decodeClaim, emptyClaim, encodeClaim } from '../wire/generated/journal/
 import type { ClaimCodec } from '../actors/ownership/effective.ts';
 
 export type ServerContact = {
-  /** A random id, new at every start of a process. */
   readonly instance: string;
   /** Addresses as `host:port`, IPv6 in brackets; may be empty. */
   readonly addresses: readonly string[];

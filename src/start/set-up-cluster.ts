@@ -13,7 +13,6 @@ import type { ServerOptions } from '../config/server-options.ts';
 export type ClusterToSetUp = {
   readonly asker: Pick<Asker, 'askCluster'>;
   readonly clock: Pick<Clock, 'monoMs'>;
-  /** The committed state of the cluster. */
   readonly cluster: { readonly view: ClusterView };
   readonly options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'namespaces' | 'searchAttributes'>;
 };
@@ -69,7 +68,6 @@ function namespaceNamed(name: string): ClusterCommand {
   return { kind: 'registerNamespace', id: randomUUID(), name, ...nothingSaid, retentionMs: DEFAULT_RETENTION_MS };
 }
 
-/** Maps names to indexed value types. */
 function wantedAttributes(typeNames: ServerOptions['searchAttributes'], cluster: ClusterView): ReadonlyMap<string, number> {
   const attributes = new Map<string, number>();
   for (const [name, typeName] of typeNames) {

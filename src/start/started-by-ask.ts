@@ -45,7 +45,6 @@ export class StartedByAsk<Request> implements Endpoint<Request> {
     else this.#held.delete(askId);
   }
 
-  /** Called with each change of the owner's state. */
   told({ state }: Pick<PartitionStatus, 'state'>): void {
     if (this.#held === undefined || (state !== 'active' && state !== 'failed' && state !== 'unassigned' && state !== 'released')) return;
     const held = this.#held;

@@ -11,9 +11,7 @@ import { encodeTaskInfo } from '../codec/task-info-codec.ts';
 export type TaskCaptureSetting = {
   readonly cluster: Pick<ClusterHost, 'view'>;
   readonly dynamicConfig: DynamicValues;
-  /** The prefix of topic names. */
   readonly prefix: string;
-  /** The name of this process in dead letters. */
   readonly node: string;
   readonly metrics: MetricsRegistry | undefined;
   readonly devFaults: readonly DevFault[];

@@ -1,4 +1,3 @@
-/** Sets up the registry of workers: settings, and its share of memory. */
 import type { DynamicValues } from '../config/dynamic-config.ts';
 import { workerHeartbeatSettings, workerSettings } from '../config/worker-settings.ts';
 import { WorkerRegistry } from '../workers/worker-registry.ts';

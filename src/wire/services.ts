@@ -12,7 +12,6 @@ export type ServiceMessages = typeof temporal.server.api;
 /** Messages of the public API, as far as the services' messages hold them. */
 export type PublicMessages = typeof temporal.api;
 
-/** Messages of protobuf itself. */
 export type WellKnownMessages = typeof google.protobuf;
 
 type Loaded = { readonly temporal: typeof temporal; readonly google: typeof google };

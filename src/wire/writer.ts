@@ -93,7 +93,6 @@ export class Writer {
     this.#pos = at;
   }
 
-  /** Fields that are encoded already. */
   raw(fields: Uint8Array): void {
     this.#reserve(fields.length);
     this.#buffer.set(fields, this.#pos);

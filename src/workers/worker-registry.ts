@@ -64,7 +64,6 @@ export class WorkerRegistry {
     this.#limits = limits;
   }
 
-  /** How many there are, and what they take. */
   get size(): { readonly workers: number; readonly bytes: number } {
     return { workers: this.#workers, bytes: this.#bytes };
   }
@@ -88,7 +87,6 @@ export class WorkerRegistry {
     this.#makeRoom();
   }
 
-  /** A worker has shut down. */
   remove(namespaceId: string, instanceKey: string): void {
     const workers = this.#namespaces.get(namespaceId);
     const known = workers?.byKey.get(instanceKey);
@@ -96,7 +94,6 @@ export class WorkerRegistry {
     this.#remove(workers, known);
   }
 
-  /** Gives undefined where the worker is not known. */
   find(namespaceId: string, instanceKey: string, nowMs: number): Worker | undefined {
     this.#expire(namespaceId, nowMs);
     return this.#namespaces.get(namespaceId)?.byKey.get(instanceKey)?.worker;

@@ -141,14 +141,12 @@ function cells({ state, offset, checkpoint }: Partition): readonly string[] {
   ];
 }
 
-/** Without a database there is nothing to be said. */
 function memoryLimits(memory: Memory | undefined): readonly (readonly string[])[] {
   const { hotStateBytesMax, historyCacheBytesMax, unwrittenStateBytesMax } = memory?.limits ?? {};
   if (memory === undefined || hotStateBytesMax === undefined) return [];
   return [[memory.stateBytes, hotStateBytesMax, historyCacheBytesMax ?? 0, unwrittenStateBytesMax ?? 0].map(size)];
 }
 
-/** How far the rows of List are, one line or none. */
 function rebuilds({ shard, executions: { hot = 0, cold = 0 } = {}, listRebuild }: Shard): readonly (readonly string[])[] {
   if (listRebuild === undefined) return [];
   const { state, runs, unreadRuns, removedRows, trouble } = listRebuild;

@@ -18,7 +18,6 @@ const check: GrpcMethod<HealthCheckRequest, HealthCheckResponse> = {
   decode: decodeHealthCheckResponse,
 };
 
-/** The service whose health is asked for. */
 const service = 'temporal.api.workflowservice.v1.WorkflowService';
 
 export async function runHealth(invocation: Invocation): Promise<ExitCode> {

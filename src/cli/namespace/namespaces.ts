@@ -130,7 +130,6 @@ export async function runListNamespaces(invocation: Invocation): Promise<ExitCod
   );
 }
 
-/** Names on the first page of the list. */
 export async function namespaceNames(client: GrpcClient): Promise<readonly string[]> {
   const { value: first } = await pages(client).next();
   return (first?.namespaces ?? []).map(({ namespaceInfo }) => namespaceInfo?.name ?? '');
@@ -142,7 +141,6 @@ function pages(client: GrpcClient): AsyncGenerator<ListNamespacesResponse, undef
   );
 }
 
-/** The fields that all answers about one namespace have. */
 type Described = Pick<DescribeNamespaceResponse, 'namespaceInfo' | 'config' | 'replicationConfig' | 'isGlobalNamespace'>;
 
 function stateOf({ namespaceInfo }: Described): string {
@@ -186,7 +184,6 @@ function json(described: Described) {
   };
 }
 
-/** All fields, including those that the list leaves out. */
 function fieldsOf(described: Described) {
   const { historyArchivalState = 0, historyArchivalUri = '' } = described.config ?? {};
   return { ...json(described), historyArchival: historyArchivalState === ArchivalState.ENABLED ? historyArchivalUri : 'disabled' };

@@ -4,10 +4,8 @@ import type { Logger } from '../../observability/logger.ts';
 import type { CliError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 
-/** Reports why a server ends. */
 export interface LastWords {
   failure(error: CliError): void;
-  /** A bug of Perdure, with its stack trace. */
   bug(error: Error): void;
 }
 

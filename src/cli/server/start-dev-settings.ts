@@ -13,7 +13,6 @@ import { didYouMean, usageError } from '../cli-error.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { FlagValues } from '../command.ts';
 
-/** The settings from the flags of `server start-dev`. Throws CliError for the first invalid flag. */
 export function readStartDevSettings(flags: FlagValues): ServerSettings {
   // Nothing is served on these ports yet, but a typo is reported all the same.
   for (const name of ['http-port', 'ui-port']) readPort(name, flags.one(name), 0);

@@ -41,7 +41,6 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
   return await ended.finally(() => stopped.abort());
 }
 
-/** The port where Temporal's web UI may listen; undefined if the flags say not to look for it. */
 function webUiPort(flags: FlagValues): number | undefined {
   if (flags.switched('headless') === true) return undefined;
   const given = Number(flags.one('ui-port') ?? defaults.webUiPort);

@@ -25,7 +25,6 @@ export function addressOf({ name, port }: Host): string {
   return name.includes(':') ? `[${name}]:${port}` : `${name}:${port}`;
 }
 
-/** What the operations of AdminService share. */
 export type AdminContext = {
   readonly context: HandlerContext;
   readonly host: () => Host;
@@ -43,7 +42,6 @@ export type ResponseOf<Name extends string> = ClassNamed<`${Name}Response`> exte
 
 export type AdminHandler<Request, Response> = (admin: AdminContext, request: Request, call: Call) => Response | Promise<Response>;
 
-/** Handlers by the names of their RPCs, in terms of the generated classes. */
 export type AdminHandlers = {
   readonly [Name in RpcNameOf<typeof adminRpcs>]?: AdminHandler<RequestOf<Name>, ResponseOf<Name>>;
 };

@@ -27,7 +27,6 @@ const handlers: AdminHandlers = {
 /** Names, ids and page tokens: the largest honest request has some kilobytes. Beyond it nothing is decoded, for bytes become many objects. */
 const requestBytesMax = 256 * 1024;
 
-/** Loaded by the first call of AdminService, with all that it imports. */
 export async function adminMethods(context: HandlerContext, host: () => Host): Promise<readonly NamedMethod[]> {
   const messages = await loadServiceMessages();
   const publicMessages = await loadPublicMessages();

@@ -1,4 +1,3 @@
-/** The cluster, its hosts and its shards, and how they are. */
 import type { PartitionState } from '../../actors/ownership/partition-life.ts';
 import { shownId } from '../../kernel/shown-id.ts';
 import { notFound, unavailable } from '../errors/details.ts';

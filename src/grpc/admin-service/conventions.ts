@@ -1,4 +1,3 @@
-/** What all operations of AdminService mean by a value, and the words in which they refuse one. */
 import { isUuid } from '../../kernel/uuid.ts';
 import { notFound } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';

@@ -81,7 +81,6 @@ function nameOf({ ports }: HandlerContext, { category, sourceCluster }: QueueNam
 
 // ── Keys and names: a category's number, a source and a target cluster ─────────────────────────────────────────────────────────
 
-/** Value of `queue_type`: dead letters of history tasks. */
 const historyDeadLetters = 2;
 
 type Key = ServiceMessages['adminservice']['v1']['GetDLQTasksRequest']['prototype']['dlqKey'];

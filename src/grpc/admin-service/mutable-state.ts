@@ -64,7 +64,6 @@ function identityOf({ description, successorRunId }: MutableState) {
   };
 }
 
-/** What goes on in the place of an open run, and when. */
 function chainOf({ attempt, retryPolicy, cronSchedule }: MutableState) {
   return { attempt, cronSchedule, hasRetryPolicy: retryPolicy !== undefined, ...(retryPolicy === undefined ? {} : retryOf(retryPolicy)) };
 }

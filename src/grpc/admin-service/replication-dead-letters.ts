@@ -70,7 +70,6 @@ export const replicationDeadLetterHandlers: AdminHandlers = {
 
 type OfReplication = Pick<RequestOf<'GetDLQMessages'>, 'type' | 'shardId' | 'sourceCluster'>;
 
-/** Throws for what is asked wrongly. */
 async function chosen({ context, messages }: AdminContext, call: Call, { type, shardId, sourceCluster }: OfReplication): Promise<Chosen> {
   const { DEAD_LETTER_QUEUE_TYPE_REPLICATION, DEAD_LETTER_QUEUE_TYPE_NAMESPACE } = messages.enums.v1.DeadLetterQueueType;
   if (type !== DEAD_LETTER_QUEUE_TYPE_REPLICATION && type !== DEAD_LETTER_QUEUE_TYPE_NAMESPACE) {
@@ -86,7 +85,6 @@ async function chosen({ context, messages }: AdminContext, call: Call, { type, s
   return { queues, condition: shardId === 0 ? undefined : equals('ShardId', shardId) };
 }
 
-/** What changes letters is about one queue. */
 async function chosenOne(admin: AdminContext, call: Call, request: OfReplication) {
   const { queues, condition } = await chosen(admin, call, request);
   if (queues.length > 1) {
@@ -127,7 +125,6 @@ function asTasks({ messages }: AdminContext, letters: readonly Found[]): Partial
   return { replicationTasks, replicationTasksInfo };
 }
 
-/** What a task is sent as, by its type in a shard. */
 const taskTypes: Readonly<Record<string, keyof ServiceMessages['enums']['v1']['ReplicationTaskType']>> = {
   TASK_TYPE_REPLICATION_HISTORY: 'REPLICATION_TASK_TYPE_HISTORY_V2_TASK',
   TASK_TYPE_REPLICATION_SYNC_ACTIVITY: 'REPLICATION_TASK_TYPE_SYNC_ACTIVITY_TASK',
@@ -160,7 +157,6 @@ function dlqMessage({ queue, letter: { row } }: Found) {
 
 // ── Merge ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The token of the next page. */
 async function mergedByPages(
   { context }: AdminContext,
   call: Call,

@@ -9,10 +9,8 @@ import type { RpcNameOf } from '../rpcs/rpc.ts';
 import type { workflowRpcs } from '../rpcs/workflow-rpcs.ts';
 
 type Row = {
-  /** Its field in the request. */
   readonly field: keyof StartBatchOperationRequest;
   readonly type: number;
-  /** The call of a client that does it to one workflow. */
   readonly method: RpcNameOf<typeof workflowRpcs>;
 };
 
@@ -46,7 +44,6 @@ export type BatchOperation = {
   };
 }[keyof Operations];
 
-/** The operation of a request; undefined: it has none that this server knows. */
 export function operationOf(request: StartBatchOperationRequest): BatchOperation | undefined {
   for (const [kind, { field }] of Object.entries(operations)) {
     const of = request[field];

@@ -194,7 +194,6 @@ class EdgeBatchWork implements BatchWork {
     return new BatchTrouble(reason, kind);
   }
 
-  /** A list or a count, as the call that a client would make for it. */
   #queried<Answer>(method: RpcNameOf<typeof workflowRpcs>, query: (asked: number) => Promise<Answer>): Promise<Answer> {
     const { context, gate, namespace } = this.#parts;
     const call = this.#call(method);
@@ -253,7 +252,6 @@ function outcomeOf(code: StatusCode): BatchOutcome {
 //
 // Requests have ids that are made of the job's run and the workflow's: what is sent again after a crash lands once.
 
-/** What a job is to do, and in whose name. */
 type JobToPerform = {
   readonly operation: BatchOperation;
   readonly namespace: string;
@@ -262,7 +260,6 @@ type JobToPerform = {
   readonly reason: string;
 };
 
-/** `resetTo`: undefined for all but a reset. */
 function operationRequest(job: JobToPerform, target: BatchTarget, resetTo: ResetPoint | undefined): Uint8Array {
   const { operation, namespace, reason } = job;
   const requestId = requestIdOf(job, target);

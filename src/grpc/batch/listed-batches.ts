@@ -1,4 +1,3 @@
-/** Batch jobs in List: rows like workflows, in a division of their own. */
 import { jobIdOf } from '../../batches/job-id.ts';
 import type { Condition } from '../../filter/condition.ts';
 import { columnNamed } from '../../projections/visibility/columns.ts';
@@ -37,7 +36,6 @@ export function batchState(status: number): number {
 
 const known = new Map<string, { readonly type: number }>(Object.entries(operations));
 
-/** The type of a job's operation; 0: nobody can tell. */
 function typeIn(memo: Uint8Array | undefined): number {
   const payload = memo && fieldOf(memo, 'batch_operation_type');
   if (payload === undefined) return 0;

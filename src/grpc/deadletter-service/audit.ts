@@ -1,4 +1,3 @@
-/** The audit: who did what to which letters. */
 import { pageSize } from '../admin-service/conventions.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { askAudit, type DeadLetterHandlers } from './letter-asks.ts';

@@ -12,7 +12,6 @@ import { queueHandlers } from './queue-list.ts';
 /** More ids than may be asked for can be read, so that whoever sends them is told so in the words of their field. */
 const limits = { ...requestLimits, repeatedElementsMax: 50_000 };
 
-/** Loaded by the first call of DeadLetterService, with all that it imports. */
 export const deadLetterServiceMethods = methodsOf(
   codecs,
   { ...queueHandlers, ...letterHandlers, ...groupHandlers, ...planHandlers, ...jobHandlers, ...auditHandlers, ...putHandlers },

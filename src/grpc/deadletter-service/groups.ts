@@ -1,4 +1,3 @@
-/** What letters have in common, the most letters first. */
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import type { Column, Condition } from '../../filter/condition.ts';
 import type { LetterGroup as Group, LetterGrouping } from '../../deadletters/letter-commands.ts';

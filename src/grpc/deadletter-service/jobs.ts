@@ -1,4 +1,3 @@
-/** Jobs: what they are at, and what an operator makes of one that runs. */
 import type { Job, JobCounts, JobOperation, JobOptions, JobState } from '../../deadletters/jobs/job.ts';
 import { jobLimits, optionsProblem, paceProblem, reasonProblem } from '../../deadletters/bounds/job-limits.ts';
 import {
@@ -57,7 +56,6 @@ export const jobHandlers: DeadLetterHandlers = {
   },
 };
 
-/** Who wants what of which job. */
 function order({ jobId, reason }: { readonly jobId: string; readonly reason: string }, call: Call) {
   return { jobId: named(jobId), ...whoCalls(call), reason: checkedReason(reason) };
 }
@@ -165,7 +163,6 @@ export function checkedReason(reason: string): string {
   return reason;
 }
 
-/** Throws what is wrong, if anything is. */
 function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw invalidArgument(problem);
 }

@@ -5,7 +5,6 @@ import { errorText } from '../../kernel/error-text.ts';
 import { loadServiceMessages, loadWellKnownMessages, type ServiceMessages } from '../../wire/services.ts';
 import type { DeadLetter, Payload } from '../../wire/generated/api/deadletter/service.ts';
 
-/** A letter as it is listed; `payloads`: with what its record holds. */
 export function letterMessage(
   queue: KnownDeadLetterQueue,
   targetCluster: string,

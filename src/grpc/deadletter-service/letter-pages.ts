@@ -20,9 +20,7 @@ export const letterLimits = {
   /** Between the last letter of a shard and those that are put: a queue whose topic was deleted has lost so many at most. A number beyond is a mistake. */
   missingLettersMax: 100_000,
   messageIdsMax: 10_000,
-  /** Letters that are named and not there, and whose fate an error tells. */
   missingTold: 10,
-  /** How long a call waits for a job to change. */
   jobWaitMsMax: 60_000,
 } as const;
 
@@ -44,7 +42,6 @@ export class LetterPages {
     this.#requestHash = createHash('sha256').update(text).digest().subarray(0, HASH_BYTES);
   }
 
-  /** Throws INVALID_ARGUMENT for a token that is not ours, or of another request. */
   placeOf(nextPageToken: Uint8Array): PagePlace {
     if (nextPageToken.length === 0) return firstPlace;
     const { requestHash, ...place } = this.#context.tokens.deadLetterPage.read(nextPageToken);

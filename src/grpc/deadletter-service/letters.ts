@@ -1,4 +1,3 @@
-/** Letters: pages of them over several queues, how many there are, and one with all that is known of it. */
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import type { ListedLetter } from '../../deadletters/letter-commands.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
@@ -54,7 +53,6 @@ export const letterHandlers: DeadLetterHandlers = {
 export type Chosen = { readonly queues: readonly KnownDeadLetterQueue[]; readonly condition: Condition | undefined };
 type ChoosingRequest = { readonly queues: readonly QueueName[]; readonly selection: Selection | undefined };
 
-/** What a request over several queues is about. Throws for what is asked wrongly. */
 export async function chosen(context: HandlerContext, call: Call, { queues: names, selection }: ChoosingRequest): Promise<Chosen> {
   const condition = asCondition(chosenLetters(selection));
   const queues = await queuesNamed(context, call, names);
@@ -76,7 +74,6 @@ export async function shardThatIsThere(context: HandlerContext, call: Call, queu
   throw notFound(`shard ${shardId} is not found: there are shards 1 to ${historyShards}`);
 }
 
-/** How many letters of some queues meet a condition. */
 export async function countOf(context: HandlerContext, call: Call, { queues, condition }: Chosen): Promise<number> {
   const replies = queues.map(({ number }) => askLetters(context, call, number, { kind: 'countMatching', condition }));
   return (await Promise.all(replies)).reduce((sum, { count }) => sum + count, 0);

@@ -86,7 +86,6 @@ async function whatBecameOf(context: HandlerContext, call: Call, queue: number, 
   return `${told.join(', ')}${more === 0 ? '' : `, and ${more} others of those named are not in the queue`}. Nothing was done`;
 }
 
-/** Throws where operators want a reason and there is none. */
 function reasonAsked(reason: string, { requiresReason }: JobSettings): string {
   if (requiresReason && reason === '') throw invalidArgument('reason is not set: this cluster requires one');
   return checkedReason(reason);

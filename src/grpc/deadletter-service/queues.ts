@@ -48,7 +48,6 @@ export function checkIsOpen(context: HandlerContext, queue: WantedQueue): void {
   if (trouble !== undefined) throw unavailable(trouble);
 }
 
-/** Queues of this cluster's own tasks that cannot be opened. */
 export function queuesNotOpen({ ports }: HandlerContext): readonly (WantedQueue & { readonly trouble: string })[] {
   const sourceCluster = ports.server.clusterName;
   return [...categoryIds.keys()].flatMap((category) => {
@@ -70,7 +69,6 @@ async function queuesThatAreThere(context: HandlerContext, call: Call, names: re
   return [...new Set(wanted.flatMap((queue) => find(context, queue) ?? []))];
 }
 
-/** The queue of a request that means nothing without one. Throws NOT_FOUND. */
 export async function queueThatIsThere(context: HandlerContext, call: Call, name: QueueName | undefined): Promise<KnownDeadLetterQueue> {
   if (name === undefined) throw invalidArgument('queue is not set');
   const queue = await queueNamed(context, call, name);
@@ -83,7 +81,6 @@ export async function queueThatIsThere(context: HandlerContext, call: Call, name
   return queue;
 }
 
-/** Throws NOT_FOUND for a cluster that nothing is known of. */
 export function checkCluster({ ports: { cluster, server } }: HandlerContext, name: string): void {
   const known = new Set([server.clusterName, ...cluster.deadLetterQueues.map(({ sourceCluster }) => sourceCluster)]);
   if (known.has(name)) return;

@@ -16,7 +16,6 @@ import { emptySelection, type Selection } from '../../wire/generated/api/deadlet
 import { invalidArgument } from '../errors/status-error.ts';
 import { letterLimits } from './letter-pages.ts';
 
-/** Throws INVALID_ARGUMENT. */
 export function chosenLetters(selection: Selection = emptySelection()): LetterSelection {
   if (selection.shardId < 0) throw invalidArgument(`Invalid ShardID: ${selection.shardId}`);
   return { ids: chosenIds(selection), condition: chosenByRow(selection) };

@@ -37,7 +37,6 @@ export function namespaceInvalidState(
   return withDetail(statusCode.failedPrecondition, message, 'NamespaceInvalidState', failures.encodeNamespaceInvalidStateFailure(failure));
 }
 
-/** How the texts of errors name the states of a namespace. */
 const stateNames = { registered: 'Registered', deprecated: 'Deprecated', deleted: 'Deleted' } as const;
 
 const states = {
@@ -120,7 +119,6 @@ export function deadlineExceeded(message = 'context deadline exceeded'): StatusE
   return new StatusError(statusCode.deadlineExceeded, message);
 }
 
-/** Whoever called has gone away. */
 export function canceled(): StatusError {
   return new StatusError(statusCode.cancelled, 'context canceled');
 }

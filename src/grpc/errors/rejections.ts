@@ -123,7 +123,6 @@ const ofAsks: Rows<AskFailure['kind']> = {
 
 type Refused<Why> = { readonly kind: 'rejected'; readonly rejection: Why };
 
-/** What an actor has answered goes to whoever asked: its reply, or in the words of gRPC why there is none. */
 export function settle<Reply extends { readonly kind: string }, Why>(
   answer: Reply | Refused<Why> | AskFailure,
   refusal: (rejection: Why) => StatusError,

@@ -28,7 +28,6 @@ export function shortenedFailure(encoded: Uint8Array, bytesMax: number): Uint8Ar
   );
 }
 
-/** undefined: a worker has sent what is no failure. */
 function decoded(encoded: Uint8Array): Failure | undefined {
   try {
     return decodeFailure(encoded);
@@ -64,7 +63,6 @@ function shortenedCause({ cause }: Failure, bytesMax: number): Uint8Array | unde
   return cause === undefined || bytesMax < causeBytesMin ? undefined : shortenedFailure(cause, Math.floor(bytesMax));
 }
 
-/** What it says in short, in at most half of the room. */
 function kernelOf({ message, source, stackTrace, applicationFailureInfo: info }: Failure, bytesMax: number): Failure {
   const part = Math.floor(bytesMax / 8);
   return {

@@ -1,6 +1,5 @@
 import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
 
-/** The codes of gRPC, by the names that the specification gives them. */
 export const statusCode = {
   ok: 0,
   cancelled: 1,
@@ -34,7 +33,6 @@ export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly code: StatusCode;
   readonly details: readonly ErrorDetail[];
-  /** Further trailers, names in lower case. */
   readonly trailers: Readonly<Record<string, string>>;
 
   constructor(

@@ -43,7 +43,6 @@ export function callLog(logger: Logger, clock: { monoMs(): number }): Intercepto
 class Remarks {
   readonly #logger: Logger;
   readonly #clock: { monoMs(): number };
-  /** Task queues whose refused polls were told, by namespace, oldest first. */
   readonly #refusedQueues = new Map<string, Set<string>>();
   /** When each remark was made last, oldest first. */
   readonly #made = new Map<string, { readonly madeMs: number; keptBack: number }>();

@@ -7,7 +7,6 @@ export function parseVersion(text: string): Version | undefined {
   return { major: Number(match[1]), minor: Number(match[2] ?? 0), patch: Number(match[3] ?? 0), prerelease: match[4] ?? '' };
 }
 
-/** Undefined when either cannot be read. */
 export function satisfies(versionText: string, rangeText: string): boolean | undefined {
   const version = parseVersion(versionText);
   if (version === undefined || rangeText.length > rangeCharsMax) return undefined;

@@ -18,7 +18,6 @@ const unexpected: ReadonlySet<number> = new Set([
   statusCode.resourceExhausted,
 ]);
 
-/** Counters of single codes. */
 const ofCode = new Map<number, 'service_errors_invalid_argument' | 'service_errors_entity_not_found' | 'service_errors_context_timeout'>([
   [statusCode.invalidArgument, 'service_errors_invalid_argument'],
   [statusCode.notFound, 'service_errors_entity_not_found'],

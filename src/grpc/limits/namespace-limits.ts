@@ -25,7 +25,6 @@ type User = {
   readonly rates: Readonly<Record<LimitClass, Rate>>;
   limits: LimitsOfNamespace;
   limitsAtMs: number;
-  /** Calls that wait, by the path of their method. */
   readonly waiting: Tally;
 };
 

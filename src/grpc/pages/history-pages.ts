@@ -1,4 +1,3 @@
-/** Stored events, a page at a time, and where a history ends now: for answers, for resets and for batch jobs. */
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/run/history-replies.ts';
 import { PAGE_BYTES_MAX } from '../../actors/history/events/history-store.ts';
@@ -6,7 +5,6 @@ import { notFound } from '../errors/details.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 
-/** One branch for each run today. */
 export const onlyBranch = '0';
 
 export type EventPage = { readonly events: readonly Uint8Array[]; readonly nextPageToken: Uint8Array };
@@ -18,10 +16,8 @@ export type EventRange = {
   readonly firstEventId: number;
   /** An id below that of the first event: there are no stored events at all. */
   readonly lastEventId: number;
-  /** These events follow the last stored event, on the last page. */
   readonly tailEvents: readonly Uint8Array[];
   readonly open: boolean;
-  /** The first page, where whoever named the range has sent it along. */
   readonly firstPage: readonly Uint8Array[] | undefined;
   readonly eventsMax: number;
 };

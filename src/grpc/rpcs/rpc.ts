@@ -1,16 +1,13 @@
 /** A row for each RPC that clients know of, built or not: who asks for its limits, name in metrics, waits or rights reads it. */
 import type { StatusCode } from '../errors/status-error.ts';
 
-/** Which rate a call counts for, as Temporal's frontend has it. */
 export type LimitClass = 'execution' | 'visibility';
 
 /** Who goes first where a namespace has reached its rate: 0. */
 export type Priority = 0 | 1 | 2 | 3 | 4 | 5;
 export const prioritiesInAll = 6;
 
-/** What an RPC that clients know of answers while it does no work. */
 export type Missing = {
-  /** The reason as docs/rpcs.md says it. */
   readonly why: string;
   /** Absent: UNIMPLEMENTED, in the transport's one wording. */
   readonly refusal?: { readonly code: StatusCode; readonly text: string };
@@ -55,7 +52,6 @@ export type RpcService<Name extends string = string> = {
 
 export type RpcNameOf<Service> = Service extends RpcService<infer Name> ? Name : never;
 
-/** `operationPrefix`: of operations in metrics. */
 export function rpcService<Name extends string>(
   name: string,
   rows: Readonly<Record<Name, Row>>,
@@ -78,7 +74,6 @@ export function rpcService<Name extends string>(
   return { name, rpcs };
 }
 
-/** What is missing where a call is to a method that nobody declared. */
 export const undeclared: Missing = { why: 'unknown' };
 
 export function undeclaredRpc(path: string): Rpc {

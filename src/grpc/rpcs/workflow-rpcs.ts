@@ -18,7 +18,6 @@ const ofNamespace = { scope: 'namespace', namespaceIn: ['namespace'], limitClass
 const read = { ...ofNamespace, access: 'read' } as const;
 const write = { ...ofNamespace, access: 'write' } as const;
 const admin = { ...ofNamespace, access: 'admin' } as const;
-/** Calls of whoever holds a task. */
 const ofTask = { ...write, namespaceIn: ['namespace', 'taskToken'] } as const;
 const list = { ...read, limitClass: 'visibility', module: 'visibility' } as const;
 const ofCluster = { scope: 'cluster', access: 'read', limitClass: 'execution' } as const;

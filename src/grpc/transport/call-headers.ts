@@ -6,7 +6,6 @@ const headerCharsMax = 512;
 /** A call may wait for years, and the memory of a long value lies outside of the heap, where it would stay until the next full collection. */
 export class CallHeaders {
   readonly #values: Readonly<Record<ReadHeader, string>>;
-  /** The size of what is kept, as HTTP/2 counts it. */
   readonly bytes: number;
 
   constructor(headers: IncomingHttpHeaders) {

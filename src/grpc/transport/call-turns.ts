@@ -14,7 +14,6 @@ export type WaitingCall = { readonly isOver: () => boolean; readonly begin: () =
  *     more than there is time  │ read A │ begin A A A A A A … 2 ms     │ commit │ begin A B A B A … 2 ms │ commit │ read …
  */
 export class CallTurns {
-  /** Calls that wait, in a line for each connection. */
   readonly #waiting = new FairLines<WaitingCall, object>();
   #isPlanned = false;
   /** Left of the slice of this turn. */
@@ -61,7 +60,6 @@ export class CallTurns {
     if (this.#waiting.length > 0) this.#plan();
   };
 
-  /** The time when it has begun. */
   #begin(call: WaitingCall, nowMs: number): number {
     call.begin();
     const begunMs = performance.now();

@@ -15,11 +15,8 @@ export interface Call {
   readonly cancelled: boolean;
   /** Who calls, once an interceptor has found out; undefined: nobody knows. */
   principal: Principal | undefined;
-  /** What is known of a call that the server makes itself. */
   readonly own?: OwnCall;
-  /** What handlers found out, for the log. */
   readonly notes: CallNotes;
-  /** A header of the request; '' when it is absent. */
   header(name: ReadHeader): string;
   /** Called once, when `cancelled` becomes true. One listener: a second replaces the first. */
   onCancel(listener: () => void): void;
@@ -57,7 +54,6 @@ export type UnaryMethod = {
   readonly handle: (request: Uint8Array, call: Call) => Uint8Array | Promise<Uint8Array>;
 };
 
-/** A streamed answer; the stream ends when the promise settles. */
 export type ServerStreamMethod = {
   readonly kind: 'serverStream';
   readonly handle: (request: Uint8Array, call: Call, send: (message: Uint8Array) => void) => Promise<void>;
@@ -80,7 +76,6 @@ export type CallOutcome = {
   readonly error: StatusError | undefined;
 };
 
-/** Every call passes every interceptor, however it comes. */
 export interface Interceptor {
   /** Before the request is read; throws a StatusError to refuse the call. */
   before?(call: Call): void;

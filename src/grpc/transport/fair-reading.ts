@@ -25,7 +25,6 @@ type NewConnection = { readonly socket: Socket; readonly begin: () => void };
 
 type Address = {
   readonly cancelled: Allowance;
-  /** New connections, the first first. */
   readonly waiting: NewConnection[];
   timer: NodeJS.Timeout | undefined;
 };
@@ -73,7 +72,6 @@ export class FairReading {
     }
   }
 
-  /** New connections that wait are ended. */
   stop(): void {
     for (const { waiting, timer } of this.#addresses.values()) {
       clearTimeout(timer);
@@ -81,7 +79,6 @@ export class FairReading {
     }
   }
 
-  /** Something was read, and dealt with. */
   spend(connection: ReadConnection, cost: number): void {
     if (connection.isClosed) return;
     if (!this.#isEnding) {
@@ -102,7 +99,6 @@ export class FairReading {
     if (this.#costOfTurn > costOfTurnMax) this.#stopAll();
   }
 
-  /** A call of this connection is one of this namespace. */
   names(connection: ReadConnection, namespace: string): void {
     if (connection.share.namespace === namespace || connection.isClosed) return;
     this.#shares.leave(connection, connection.share);
@@ -115,7 +111,6 @@ export class FairReading {
     return costOfTurn > this.#limits.costOfConnectionMax;
   }
 
-  /** Calls that are begun now are of this turn. */
   get turn(): number {
     return this.#turn;
   }

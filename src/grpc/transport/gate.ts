@@ -46,7 +46,6 @@ export class Gate {
     }
   }
 
-  /** What a handler threw that was not meant for the client. */
   reportBug({ rpc }: Call, error: unknown): void {
     this.#logger.error('a call failed because of a bug', { operation: rpc.method, service: rpc.service, error: asError(error) });
   }

@@ -20,7 +20,6 @@ export type CallContext = {
   readonly turns: CallTurns;
 };
 
-/** The connection of a call, and what the call tells it. */
 export type Traffic = {
   readonly peer: string;
   readonly bytes: ConnectionBytes;
@@ -89,7 +88,6 @@ export class Http2Call implements Call, WaitingCall {
     return this.#traffic.peer;
   }
 
-  /** Answered, refused, or given up. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -243,7 +241,6 @@ export class Http2Call implements Call, WaitingCall {
     this.#context.kept.add(this.#traffic.bytes, bytes);
   }
 
-  /** Lets go of all that is kept but so many bytes. */
   #letGo(leftBytes = 0): void {
     const bytes = this.#keptBytes - leftBytes;
     if (bytes <= 0) return;

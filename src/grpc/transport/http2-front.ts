@@ -193,7 +193,6 @@ export class Http2Front {
     this.#endFor(session, connection);
   }
 
-  /** Ends a connection for what it has sent, or has not taken. */
   #endFor(session: ServerHttp2Session, connection: ReadConnection | undefined): void {
     if (connection !== undefined) this.#reading.ended(connection);
     cut(session, connection?.socket, constants.NGHTTP2_ENHANCE_YOUR_CALM);
@@ -221,7 +220,6 @@ function cut(session: ServerHttp2Session, socket: Socket | undefined, code = con
 
 function ignore(): void {}
 
-/** `method` undefined: the RPC is not built. */
 type Served = { readonly rpc: Rpc; readonly method: Method | undefined };
 
 /** Who reads `unknown method` looks for a wrong address or a typo: nobody should who calls what Temporal has and this server lacks. */

@@ -1,6 +1,5 @@
 import type { ServerHttp2Session } from 'node:http2';
 
-/** What one connection makes us keep. */
 export type ConnectionBytes = { readonly session: ServerHttp2Session; bytes: number };
 
 /**

@@ -45,7 +45,6 @@ export class ConnectionAdmission {
     this.#hits = hits;
   }
 
-  /** False: there is no room for it. */
   admit(socket: Socket): boolean {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
     const address = socket.remoteAddress ?? '';

@@ -17,7 +17,6 @@ import type { TransportLimits } from './transport-limits.ts';
 export type Listener = {
   readonly role: 'frontend' | 'metrics' | PortRole;
   readonly host: string;
-  /** For 0 the system chooses one that is free. */
   readonly port: number;
   /** If that port is in use, a free one. */
   readonly orFree?: boolean;
@@ -26,11 +25,9 @@ export type Listener = {
   readonly limits: TransportLimits;
 };
 
-/** What the listeners of a process share. */
 export type ListenerParts = {
   readonly gate: Gate;
   readonly logger: Logger;
-  /** Where connections are counted; absent: nowhere. */
   readonly metrics?: Metrics;
   /** Which process answers, as its claims name it. */
   readonly instance: string;

@@ -35,7 +35,6 @@ export class MessageReader {
     if (this.#buffer === chunk && received !== this.#frameBytes) this.#buffer = Buffer.from(chunk);
   }
 
-  /** Called at the end of the stream. */
   finish(): { readonly compressed: boolean; readonly message: Uint8Array } {
     if (this.#received === 0) throw new StatusError(statusCode.internal, 'grpc: a unary request holds one message, none was received');
     if (this.#frameBytes === 0 || this.#received < this.#frameBytes) {

@@ -56,7 +56,6 @@ export class NamespaceShares<Connection> {
     this.#stretch = loop;
   }
 
-  /** The share of a namespace, for a connection that joins it. */
   of(namespace: string): NamespaceShare<Connection> {
     const share = this.#shares.get(namespace) ?? newShare(namespace);
     this.#shares.set(namespace, share);

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 /** Over the limit the oldest is closed: who lets many hang loses his own first, and a load balancer's probe is still answered. */
 export class NewestSockets {
   readonly #max: number;
-  /** The oldest first. */
   readonly #sockets = new Set<Socket>();
 
   constructor(max: number) {
@@ -20,7 +19,6 @@ export class NewestSockets {
     oldest.destroy();
   }
 
-  /** No longer counted: somebody else takes care of this socket now. */
   delete(socket: Socket): void {
     this.#sockets.delete(socket);
   }

@@ -117,7 +117,6 @@ export class PlainHttp {
 
 const operatorHeader = 'perdure-operator';
 
-/** The status of HTTP for the code of a refusal. */
 const httpStatus: Readonly<Partial<Record<number, number>>> = {
   [statusCode.invalidArgument]: 400,
   [statusCode.failedPrecondition]: 400,

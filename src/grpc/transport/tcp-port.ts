@@ -9,7 +9,6 @@ export type TcpPort = {
 type TcpPortOptions = {
   /** `localhost` listens on IPv4 and IPv6: half of all clients try one of them first. */
   readonly host: string;
-  /** 0 takes a free port. */
   readonly port: number;
   /** If that port is in use, a free one. */
   readonly orFree?: boolean;
@@ -86,7 +85,6 @@ function causeCode(error: unknown): unknown {
   return cause instanceof Error && 'code' in cause ? cause.code : undefined;
 }
 
-/** Address and port of a socket's other end, as `Call.peer` has them. */
 export function peerOf({ remoteAddress = '', remotePort = 0 }: Pick<Partial<Socket>, 'remoteAddress' | 'remotePort'> = {}): string {
   return remoteAddress.includes(':') ? `[${remoteAddress}]:${remotePort}` : `${remoteAddress}:${remotePort}`;
 }

@@ -1,8 +1,6 @@
 import { transportSettings } from '../../config/transport-settings.ts';
 
-/** What one listener takes from the network. Everything a client can make grow has a limit. */
 export const defaultTransportLimits = {
-  /** One request message, as sent and after decompression. */
   messageBytesMax: 4 * 1024 * 1024,
   /** Connections of HTTP/2; `GET /health` has its own. */
   connectionsMax: transportSettings.connectionsMax.default,
@@ -52,7 +50,6 @@ export const defaultTransportLimits = {
 
 export type TransportLimits = Readonly<typeof defaultTransportLimits>;
 
-/** The limits that operators set, by what the metric calls them. */
 export const limitKeys = {
   connections: { key: transportSettings.connectionsMax.key, what: 'a connection was refused: the server has as many as its limit allows' },
   connections_of_address: {

@@ -24,7 +24,6 @@ export type Bound = {
   readonly by: 'edge' | 'edge, in other words' | 'core' | 'nobody';
   /** Durations in milliseconds. Undefined = accepted. */
   readonly problem: (value: number) => string | undefined;
-  /** What an odd value that is accepted means, for readers. */
   readonly note?: string;
 };
 
@@ -297,7 +296,6 @@ export const bounds = {
   },
 } as const satisfies Readonly<Record<string, Bound>>;
 
-/** INVALID_ARGUMENT for a value that its row refuses. */
 export function checkBound(field: keyof typeof bounds, value: number): void {
   const problem = bounds[field].problem(value);
   if (problem !== undefined) throw invalidArgument(problem);

@@ -22,7 +22,6 @@ export function checkOpaque(bytes: Uint8Array | undefined, kind: OpaqueKind): vo
   walk(bytes, 0, bytes.length, opaqueShapes[kind], 1);
 }
 
-/** Something that is passed on as it is: not too large, and well-formed. */
 export function checkBlob(bytes: Uint8Array | undefined, kind: OpaqueKind, { blobBytesMax }: EdgeLimits): void {
   if (bytes === undefined) return;
   if (bytes.length > blobBytesMax) throw invalidArgument('Blob data size exceeds limit.');

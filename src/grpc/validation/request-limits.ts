@@ -9,7 +9,6 @@ export const completionLimits: WireLimits = { ...requestLimits, repeatedElements
 /** Workers look for these words: they fail such a workflow task for good, instead of sending the same again for ever. */
 const tooLargePrefix = 'grpc: received message larger than max';
 
-/** Decodes what a stranger sent; its mistakes are the caller's. */
 export function decodedWithin<Message>(
   limits: WireLimits,
   decode: (bytes: Uint8Array, limits: WireLimits) => Message,
@@ -29,7 +28,6 @@ const taskTokenTag = (1 << 3) | 2;
 /** Encoders write fields in the order of their numbers. More of them before the token come from nobody who has one. */
 const fieldsBeforeMax = 64;
 
-/** The task token of a request that is not decoded yet, where it stands in the request; empty when it has none. */
 export function taskTokenOf(request: Uint8Array, limits: WireLimits): Uint8Array {
   const reader = new Reader(request, limits);
   for (let fields = 0; reader.pos < reader.end && fields < fieldsBeforeMax; fields++) {

@@ -47,7 +47,6 @@ export function checkedSchedule(schedule: Schedule | undefined, namespace: Names
 
 const noSchedule: Schedule = { spec: undefined, action: undefined, policies: undefined, state: undefined };
 
-/** Policies with their defaults, which Describe shows. */
 function checkedPolicies(policies: SchedulePolicies | undefined): SchedulePolicies {
   const { overlapPolicy: asked = 0, catchupWindowMs = 0, pauseOnFailure = false, keepOriginalWorkflowId = false } = policies ?? {};
   checkBound('SchedulePolicies.overlap_policy', asked);
@@ -60,7 +59,6 @@ function checkedPolicies(policies: SchedulePolicies | undefined): SchedulePolici
   };
 }
 
-/** The workflow of a schedule is checked as if somebody started it now. */
 function checkedWorkflow(
   workflow: NewWorkflowExecutionInfo,
   namespace: Namespace,

@@ -9,14 +9,12 @@ import { checkOpaque } from './opaque.ts';
 
 const wire = { decodeFields, fieldCount, payloadValue };
 
-/** Search attributes of a start: known, settable, of the right type, and not too large. */
 export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: Namespace, limits: SearchAttributeLimits): void {
   checkOpaque(bytes, 'fields');
   const problem = searchAttributesProblem(bytes, namespace.searchAttributeTypes, namespace.name, wire, limits);
   if (problem !== undefined) throw invalidArgument(problem);
 }
 
-/** What a namespace says of its attributes. */
 export type DefinedAttributes = Pick<Namespace, 'searchAttributeTypes' | 'searchAttributeGenerations'>;
 
 /**

@@ -13,7 +13,6 @@ import { checkLength, checkWorkflowIdLength, type EdgeLimits, isTooLong, require
 import { checkPriority } from './options.ts';
 import { checkSearchAttributes, withTypes } from './search-attributes.ts';
 
-/** What a start and a signal-with-start have in common. */
 type StartFields = Pick<
   StartWorkflowExecutionRequest,
   keyof StartWorkflowExecutionRequest &
@@ -100,7 +99,6 @@ export function startAttributes(
   };
 }
 
-/** A policy with its defaults. A workflow without one is not retried. */
 function checkedRetryPolicy(given: StartFields['retryPolicy']): StartAttributes['retryPolicy'] {
   if (given === undefined) return undefined;
   const policy = withRetryDefaults(given);

@@ -8,7 +8,6 @@ import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { asFollowed } from './followed-close.ts';
 
-/** The branch of a page token whose place is one in a file. */
 const archivedBranch = 'archived';
 const noToken = new Uint8Array(0);
 

@@ -135,7 +135,6 @@ type Turns = { readonly take: OneAtATime; waiting: number };
 /** The starts of a namespace have turns: two that count its jobs at once would both find room for one. Other processes have theirs. */
 class BatchStarts {
   readonly #context: HandlerContext;
-  /** By the ids of namespaces of which a start is under way. */
   readonly #turns = new Map<string, Turns>();
 
   constructor(context: HandlerContext) {

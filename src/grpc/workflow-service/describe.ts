@@ -49,7 +49,6 @@ class LargeDescriptions {
     return this.#known.has(`${namespaceId}/${workflowId}`);
   }
 
-  /** Whether it is. */
   found({ namespaceId, workflowId }: RunKey, { pendingActivities, pendingChildren, callbacks, requestIds }: Description): boolean {
     const name = `${namespaceId}/${workflowId}`;
     this.#known.delete(name);
@@ -159,12 +158,10 @@ function pendingActivity({ activityType, pause, ...activity }: PendingActivityDe
 // takes 4 MiB unless it was told otherwise. Shown first is which activities and children are pending, then how their attempts failed, then what their
 // workers said last. What has no room is left out, and a note in the memo says how much of it.
 
-/** What clients receive by default. */
 const DESCRIPTION_BYTES_MAX = 4 * 1024 * 1024;
 const NOTE_BYTES_MAX = 1024;
 /** Tags and lengths around one part, and around the parts that it stands in. */
 const FRAME_BYTES_MAX = 16;
-/** A request id's event, with its tags. */
 const REQUEST_ID_INFO_BYTES_MAX = 32;
 
 /** Encoded here, once: a description may take the processor for milliseconds. */
@@ -221,7 +218,6 @@ class Room {
     this.#bytes = bytes;
   }
 
-  /** The items that there is room for. */
   take<Item>(what: string, items: readonly Item[], bytesOf: (item: Item) => number): readonly Item[] {
     const taken = items.filter((item) => {
       const bytes = bytesOf(item) + FRAME_BYTES_MAX;

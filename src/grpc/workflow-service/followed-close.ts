@@ -16,7 +16,6 @@ import { EventType, TimeoutType } from '../../wire/generated/lean/enums.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import type { Call } from '../transport/call.ts';
 
-/** `events`: one, or none while the run is open. */
 export function asFollowed(call: Call, events: readonly Uint8Array[]): readonly Uint8Array[] {
   const [close] = events;
   if (close === undefined || followsNextRun(call)) return events;

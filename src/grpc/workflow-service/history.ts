@@ -23,7 +23,6 @@ const historyTailMs = 200;
 const noEvents: readonly Uint8Array[] = [];
 const noToken = new Uint8Array(0);
 
-/** History as clients and workers read it, forwards and backwards. */
 export const historyMethods = methodsOf(codecs, {
   /**
    * One page. `wait_new_event` makes a reading endless until the run closes:

@@ -3,7 +3,6 @@ import { encodeLink } from '../../wire/generated/lean/link.ts';
 
 type Run = { readonly namespace: string; readonly workflowId: string; readonly runId: string };
 
-/** Points at the first event of a run. */
 export function startedLink(run: Run): Uint8Array {
   return link(run, { eventRef: { eventId: 1, eventType: EventType.WORKFLOW_EXECUTION_STARTED }, requestIdRef: undefined });
 }
@@ -23,7 +22,6 @@ export function acceptedLink(run: Run, requestId: string): Uint8Array {
   return link(run, { eventRef: undefined, requestIdRef: { requestId, eventType: EventType.WORKFLOW_EXECUTION_UPDATE_ACCEPTED } });
 }
 
-/** Points at a run, where there is no event to point at. */
 export function runLink(run: Run, reason: string): Uint8Array {
   return encodeLink({ workflowEvent: undefined, workflow: { ...run, reason } });
 }

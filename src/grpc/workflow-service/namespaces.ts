@@ -23,7 +23,6 @@ const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 const pageTextBytesMax = 2 * 1024 * 1024;
 
-/** Namespaces: a worker's second call, and their administration. */
 export const namespaceMethods = methodsOf(codecs, {
   DescribeNamespace: async (context, request, call) => {
     if (request.namespace !== '' && request.id !== '') {
@@ -206,7 +205,6 @@ function registeredArchival(port: ArchivalPort | undefined, asked: Asked): Promi
   return archivalChange(port, { ...asked, state });
 }
 
-/** undefined: nothing changes. */
 async function archivalChange(port: ArchivalPort | undefined, { state, uri }: Asked): Promise<ArchivalChange | undefined> {
   if (port === undefined || (state === ArchivalState.UNSPECIFIED && uri === '')) return undefined;
   const defaultUri = port.namespaceDefault.uri;

@@ -75,7 +75,6 @@ const versionedMode = 2;
 const buildIdTag = (1 << 3) | 2;
 const stampUseVersioningTag = 3 << 3;
 
-/** The stamp of whoever polls; undefined: its build has no id. */
 export function stampOfPoll(capabilities: Uint8Array | undefined): Uint8Array | undefined {
   const buildId = buildIdOf(capabilities);
   return buildId === '' ? undefined : encodedStamp(buildId, false);

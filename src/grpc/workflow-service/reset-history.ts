@@ -102,7 +102,6 @@ export class LaterEvents {
   readonly #reapplied: Reapplied;
   readonly #events: Uint8Array[] = [];
   #bytes: number;
-  /** The run that was read last, and what comes next in it. */
   #run: RunKey;
   #nextEventId: number;
   /** The run that continues it; '' = none. */

@@ -36,7 +36,6 @@ export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
   })(context);
 }
 
-/** What all resets share. */
 type Resources = {
   readonly histories: HeldBytes;
   /** A reset writes all events that it keeps: a few of a namespace do so at a time. */

@@ -121,7 +121,6 @@ function checkedKey({ limits }: HandlerContext, namespaceId: string, scheduleId:
   return key;
 }
 
-/** What a request that creates a schedule, or changes one, says of it. */
 function checkedFields(context: HandlerContext, request: CreateScheduleRequest | UpdateScheduleRequest, namespace: Namespace) {
   const { limits } = context;
   const { requestId, identity, memo, searchAttributes } = request;
@@ -201,5 +200,4 @@ function readToken(bytes: Uint8Array): number {
   return token > 0 && token < neverGiven ? token : neverGiven;
 }
 
-/** A conflict token that no schedule ever has. */
 const neverGiven = Number.MAX_SAFE_INTEGER;

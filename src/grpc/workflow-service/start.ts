@@ -19,7 +19,6 @@ import { idPolicies, signalWithStartTexts, startAttributes } from '../validation
 import { attachedLink, signaledLink, startedLink } from './links.ts';
 import { workflowTaskAnswer } from './task-answers.ts';
 
-/** A workflow begins: StartWorkflowExecution and SignalWithStartWorkflowExecution. */
 export const startMethods = methodsOf(codecs, {
   StartWorkflowExecution: inOpenNamespace(async (context, request, call, namespace) => {
     const command = startCommand(context, request, namespace);
@@ -56,7 +55,6 @@ export const startMethods = methodsOf(codecs, {
   }),
 });
 
-/** Throws what is wrong with the request. */
 export function startCommand(context: HandlerContext, request: StartWorkflowExecutionRequest, namespace: Namespace): StartWorkflow {
   const attributes = startAttributes(request, namespace, context.limits, context.nowMs());
   const { callbacks, links } = callbacksOf(context, request, namespace);

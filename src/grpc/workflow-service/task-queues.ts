@@ -168,7 +168,6 @@ function statsOf(parts: readonly TaskQueueDescription[]): TaskQueueStats {
   };
 }
 
-/** Gives the entries of a map. */
 function statsByPriority(parts: readonly TaskQueueDescription[]): readonly Uint8Array[] {
   const byKey = Map.groupBy(
     parts.flatMap((part) => part.levels),
@@ -257,7 +256,6 @@ function checkKey(key: string): void {
   if (Buffer.byteLength(key) > FAIRNESS_KEY_BYTES_MAX) throw invalidArgument('fairness key length exceeds limit');
 }
 
-/** Gives a `temporal.api.taskqueue.v1.TaskQueueConfig`. */
 function encodedConfig({ queueRate, keyRate, weights }: TaskQueueConfig): Uint8Array {
   return encodeConfig({
     queueRateLimit: queueRate && shownRate(queueRate),

@@ -27,7 +27,6 @@ import { acceptedLink, runLink } from './links.ts';
 /** Whoever waits for longer is told how far the update is, and asks again. A deadline that is over before then is told as such: SDKs end their own waits by it. */
 const updateWaitMsMax = 20_000;
 
-/** Updates of a workflow: UpdateWorkflowExecution and PollWorkflowExecutionUpdate. */
 export const updateMethods = methodsOf(codecs, {
   UpdateWorkflowExecution: inNamespace(async (context, request, call, namespace) => {
     const key = runKey(namespace.id, request.workflowExecution);
@@ -138,7 +137,6 @@ async function inTime<Reply>(
   return reply;
 }
 
-/** How far the update is by then. */
 async function stageNow(context: HandlerContext, call: Call, key: RunKey, updateId: string): Promise<UpdateReply> {
   return await context.history(call, key, { kind: 'pollUpdate', key, updateId, waitStage: 'none' });
 }

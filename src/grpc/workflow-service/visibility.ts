@@ -30,7 +30,6 @@ import { listInfoOf, withoutListInfo, withoutScheduleAttributes } from './schedu
 /** `frontend.visibilityMaxPageSize` of Temporal; a page is also as long as nobody asks for less. */
 const PAGE_ROWS_MAX = 1_000;
 
-/** Which workflows there are: lists, counts, and what may be asked for. */
 export function visibilityMethods(context: HandlerContext): readonly NamedMethod[] {
   const lists = new Lists(context);
   const ofWorkflows = methodsOf(codecs, {
@@ -79,7 +78,6 @@ type PageRequest = {
   readonly pageSize: number;
   readonly nextPageToken: Uint8Array;
   readonly query: string;
-  /** Conditions beside the query. */
   readonly filters?: () => readonly Condition[];
 };
 
@@ -161,7 +159,6 @@ function allOf(conditions: readonly Condition[]): Condition | undefined {
 /** A query, and conditions beside it: names of strangers are operands, never a query's text. */
 type FilteredQuery = {
   readonly query: string;
-  /** Throws INVALID_ARGUMENT for a filter that makes no sense. */
   readonly filters: () => readonly Condition[];
 };
 

@@ -17,7 +17,6 @@ const heartbeatBytesMax = 64 * 1024;
 /** Heartbeats of one request that are read in one turn: the workers of a process send theirs together. */
 const heardAtOnceMax = 8;
 
-/** How queries name the states of a worker. */
 const statusNames: ReadonlyMap<number, string> = new Map([
   [WorkerStatus.UNSPECIFIED, 'Unspecified'],
   [WorkerStatus.RUNNING, 'Running'],

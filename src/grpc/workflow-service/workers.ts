@@ -1,4 +1,3 @@
-/** What workers say of themselves once a minute, and who asks for it. Nothing here is journaled: `src/workers`. */
 import { codecs, decodeWorkerHeartbeat, type ListWorkersRequest, type WorkerListInfo } from '../../wire/generated/lean/worker.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { isSystemWorker, type Worker } from '../../workers/worker.ts';

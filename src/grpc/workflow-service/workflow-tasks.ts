@@ -27,7 +27,6 @@ import { updateMessage } from './update-messages.ts';
 import { recordAside } from './worker-heartbeats.ts';
 import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
 
-/** The workflow half of a worker: polls, completions, failures, query answers, and its shutdown. */
 export function workflowTaskMethods(context: HandlerContext): readonly NamedMethod[] {
   const { workflowTask, queryTask } = context.tokens;
   const others = methodsOf(codecs, {

@@ -15,7 +15,6 @@ export class Gauge {
   value = 0;
 }
 
-/** One histogram of durations. */
 export class Timer {
   readonly #boundsMs: readonly number[];
   /** How many durations each bound has, and one more for what is beyond the last. */

@@ -1,4 +1,3 @@
-/** What the audit of dead letters is asked, and its answers, as bytes. */
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { AuditEntry } from '../../deadletters/audit/audit-entry.ts';
 import type { AuditRejection, AuditReply, AuditRequest } from '../../deadletters/audit/audit-requests.ts';

@@ -1,4 +1,3 @@
-/** What the cluster actor is asked, and its answers, as bytes. */
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { ClusterCommand, ClusterRejection, ClusterReply, UpdateNamespace } from '../../cluster/cluster-commands.ts';
 import * as wire from '../../wire/generated/peer/cluster.ts';

@@ -1,4 +1,3 @@
-/** What the owner of a dead letter queue is asked, and its answers, as bytes. */
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { DeadLetterRequest, LetterGrouping } from '../../deadletters/letter-commands.ts';
 import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from '../../deadletters/letter-commands.ts';

@@ -1,4 +1,3 @@
-/** The deletion of a run, by a client or with its namespace. */
 import type { DeleteWorkflow } from '../../history/commands/history-commands.ts';
 import { readDeleteWorkflow, writeDeleteWorkflow } from '../../wire/generated/peer/history.ts';
 import type { KindCodec } from './union-codec.ts';

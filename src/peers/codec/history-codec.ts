@@ -1,4 +1,3 @@
-/** What history shards are asked, and their answers, as bytes. */
 import { activityOptionFields } from '../../kernel/activity-option-fields.ts';
 import type { ResetWorkflow, UpdateActivityOptions } from '../../history/commands/operation-commands.ts';
 import type { AskFailure } from '../../actors/asks/asks.ts';

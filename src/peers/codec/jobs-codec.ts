@@ -1,4 +1,3 @@
-/** What the actor of jobs over dead letters is asked, and its answers, as bytes. */
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { Job, JobOperation, JobsRejection, JobsReply, JobsRequest, JobState, LetterSelection } from '../../deadletters/jobs/job.ts';
 import type { CompleteWithin } from '../../wire/as-core.ts';

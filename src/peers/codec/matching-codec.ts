@@ -1,4 +1,3 @@
-/** What matching hosts are asked, and their answers, as bytes. */
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { StartedTask } from '../../actors/asks/router.ts';
 import type { AddTask, MatchingRequest, PollTask } from '../../matching/matching-commands.ts';

@@ -1,4 +1,3 @@
-/** What a worker commands with a completed workflow task, as bytes and back. */
 import type { FailureFacts, OpaqueFailure } from '../../history/commands/failure.ts';
 import type { WorkflowCommand } from '../../history/commands/workflow-commands.ts';
 import * as wire from '../../wire/generated/peer/workflow_command.ts';

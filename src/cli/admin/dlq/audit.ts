@@ -45,7 +45,6 @@ export async function runAudit(kind: DlqKind, invocation: Invocation): Promise<E
   );
 }
 
-/** Undefined means all queues. */
 async function queuesAsked(kind: DlqKind, flags: FlagValues, client: GrpcClient): Promise<readonly (QueueName | undefined)[]> {
   const isOfAll = kind === 'admin queue dlq' && flags.one('category') === undefined && flags.one('cluster') === undefined;
   return isOfAll ? [undefined] : await queuesOf(kind, flags, client);

@@ -1,4 +1,3 @@
-/** Flags of the commands that change dead letters or the jobs that work on them. */
 import type { Flag } from '../../command.ts';
 import { logLevels } from '../../global-flags.ts';
 

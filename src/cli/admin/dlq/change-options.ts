@@ -1,4 +1,3 @@
-/** The flags that say how a job works. */
 import { parseDurationMs } from '../../../config/duration.ts';
 import { charactersIn } from '../../../kernel/utf8.ts';
 import type { JobOptions } from '../../../wire/generated/api/deadletter/service.ts';

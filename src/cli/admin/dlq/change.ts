@@ -41,7 +41,6 @@ export async function runChange(kind: DlqKind, operation: Change, invocation: In
   });
 }
 
-/** Makes a plan that `apply` can use later. */
 export async function runPlan(kind: DlqKind, operation: Change, invocation: Invocation): Promise<ExitCode> {
   const lines = await withServer(invocation, async (client) =>
     partsOf(kind, operation, invocation, await selected(kind, invocation.flags, client), client),

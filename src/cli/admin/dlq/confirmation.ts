@@ -13,7 +13,6 @@ export function checkMayRun(operation: 'merge' | 'purge', invocation: Invocation
   throw usageError('a purge needs --yes here', { why: 'PERDURE_CONFIRM is set to always, and there is no terminal to ask on.' });
 }
 
-/** Returns false if the user declines. */
 export async function confirmed(
   operation: 'merge' | 'purge',
   selection: Selection,

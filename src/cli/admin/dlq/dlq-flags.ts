@@ -1,4 +1,3 @@
-/** Flags of the commands below `admin dlq` and `admin queue dlq`. */
 import type { Flag } from '../../command.ts';
 import { connectionFlags } from '../../connection-flags.ts';
 import { outputFlag, textOutputFlag, timeFormatFlag } from '../../global-flags.ts';
@@ -40,7 +39,5 @@ export function selectorFlags(kind: DlqKind): readonly Flag[] {
   ];
 }
 
-/** For commands that print a list. */
 export const listFlags: readonly Flag[] = [textOutputFlag, timeFormatFlag, ...connectionFlags];
-/** For the command `read`, which prints dead letters. */
 export const readFlags: readonly Flag[] = [{ ...outputFlag, defaultText: 'json' }, ...connectionFlags];

@@ -43,7 +43,6 @@ export class JobProgress {
     else this.#overwrite(`${bar(selected === 0 ? 0 : handled / selected)} ${text}`);
   }
 
-  /** Removes the line, so that something else can be written. */
   clear(): void {
     if (this.#shownChars > 0) this.#io.err(`\r${' '.repeat(this.#shownChars)}\r`);
     this.#shownChars = 0;

@@ -69,7 +69,6 @@ function workOf({ lines }: Order, begun: readonly Begun[]): Work {
   return { jobs: begun.map(({ job }) => job), left: lettersLeft(lines) };
 }
 
-/** Starts the next part in which something is left to do. */
 async function beginNext(line: Begin[], begun: Begun[]): Promise<void> {
   for (let job: Job | undefined; job === undefined && line[0] !== undefined; line.shift()) {
     job = await line[0].begin();

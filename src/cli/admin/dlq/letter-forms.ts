@@ -1,4 +1,3 @@
-/** A dead letter as commands print it. */
 import type { DeadLetter, Payload } from '../../../wire/generated/api/deadletter/service.ts';
 import type { ListForms } from '../../printed-list.ts';
 import { rfc3339, span } from '../../printed-time.ts';
@@ -105,7 +104,6 @@ function cells(letter: DeadLetter): readonly string[] {
   ];
 }
 
-/** Without the prefix that all task types have. */
 export function shortTaskType(taskType: string): string {
   return plainText(taskType.replace(/^TASK_TYPE_/, '')) || '-';
 }

@@ -8,7 +8,6 @@ import { queueText } from './queue-names.ts';
 import type { Selected } from './selected.ts';
 import { calls } from './service.ts';
 
-/** So many missing ids are printed; the others are counted. */
 const namedMax = 10;
 
 /** The error if the flags name messages and none matches; undefined for a range, where no match is a success. */

@@ -6,12 +6,10 @@ import { deadLetters, queueText } from './queue-names.ts';
 /** `begin` starts the job of one part; undefined means that nothing is left to do. `plan` is set if the part may have to wait for others. */
 export type Begin = { readonly begin: () => Promise<Job | undefined>; readonly plan?: Plan };
 
-/** The first and the last message id of consecutive plans. */
 export function boundsOf(plans: readonly Plan[]): { readonly from: number; readonly to: number } {
   return { from: plans[0]?.ids[0]?.from ?? 0, to: plans.at(-1)?.ids.at(-1)?.to ?? 0 };
 }
 
-/** `lines` has, for each queue, the waiting parts in the order of their ids. */
 export function lettersLeft(lines: readonly (readonly Begin[])[]): number {
   return lines.flat().reduce((sum, { plan }) => sum + (plan?.selected ?? 0), 0);
 }

@@ -11,7 +11,6 @@ export function deadLetters(count: number): string {
   return `${count} dead ${count === 1 ? 'letter' : 'letters'}`;
 }
 
-/** Whether tasks of this category come from other clusters. */
 export function isOfOtherClusters(category: string): boolean {
   return category === 'replication' || category === 'namespace-replication';
 }

@@ -1,4 +1,3 @@
-/** The queues and the dead letters that a command line selects. */
 import { int64Max } from '../../../kernel/int64.ts';
 import type { DeadLetter, QueueName, Selection } from '../../../wire/generated/api/deadletter/service.ts';
 import { CliError, usageError } from '../../cli-error.ts';
@@ -100,7 +99,6 @@ function bound(flags: FlagValues, name: string): number | undefined {
   return id > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(id);
 }
 
-/** Without duplicates. */
 export function namedMessages(flags: FlagValues): readonly number[] {
   return [...new Set(flags.all('message-id').map((given) => messageId('--message-id', given)))];
 }

@@ -1,4 +1,3 @@
-/** The calls of DeadLetterService. */
 import { calls as codecs, type Job } from '../../../wire/generated/api/deadletter/service.ts';
 import { failure } from '../../cli-error.ts';
 import { methodsOf } from '../../grpc-client.ts';

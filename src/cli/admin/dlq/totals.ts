@@ -1,4 +1,3 @@
-/** The outcome of a selection, and its exit code. */
 import { unreachable } from '../../../kernel/assert.ts';
 import type { Counts, Job } from '../../../wire/generated/api/deadletter/service.ts';
 import { exitCodes, type ExitCode } from '../../command.ts';
@@ -57,7 +56,6 @@ export function printTotals(kind: DlqKind, operation: OperationName, work: Work,
   return counts.remaining > 0 ? exitCodes.partlyDone : exitCodes.done;
 }
 
-/** Why the job did not finish. */
 function troubleOf(kind: DlqKind, { jobId, state, stateReason }: Job): string | undefined {
   const reason = stateReason === '' ? '' : `: ${plainText(stateReason)}`;
   switch (state) {
@@ -90,7 +88,6 @@ export function totalsJson(operation: OperationName, jobs: readonly Job[], count
   };
 }
 
-/** Lines that say how much was done, then why the rest was not. */
 function totalsText(operation: OperationName, jobs: readonly Job[], counts: Counts): string {
   const { merged, mergedNoop, failed, skipped, gone, notTried, remaining } = counts;
   const more = [
