@@ -5,8 +5,8 @@ import { printList, printOne } from './printed-list.ts';
 
 type Explained = { readonly code: string; readonly means: string; readonly next: string };
 
-const explained: readonly Explained[] = [
-  ...([
+const explained: readonly Explained[] = (
+  [
     [
       'NOT_FOUND',
       'The named queue, dead letter, job, plan, shard, cluster or namespace does not exist.',
@@ -47,8 +47,6 @@ const explained: readonly Explained[] = [
       'Compare the output of perdure version with the version of the server: perdure admin cluster describe.',
     ],
     ['CANCELLED', 'The client ended the call.', 'Try again.'],
-  ] as const),
-  ...([
     ['0', 'Done; after a merge or a purge no selected message is left.', 'There is nothing to do.'],
     ['1', 'Failed: something that was named does not exist, or the whole job failed.', 'The error says why.'],
     [
@@ -64,8 +62,6 @@ const explained: readonly Explained[] = [
     ['4', 'No server answers there, or it does not serve.', 'Give the address of the gRPC port of a running server: --address HOST:PORT.'],
     ['5', 'Permission denied.', 'Log in as an administrator of the cluster.'],
     ['130', 'Interrupted. A job that the command waited for continues.', 'perdure admin queue dlq job watch JOB waits for it again.'],
-  ] as const),
-  ...([
     ['retries-exhausted', 'The task failed as often as tasks of its category are tried.', 'Fix the cause, then merge the message.'],
     ['permanent-error', 'The error is permanent: trying again does not help.', 'Fix what it names, then merge the message; or purge it.'],
     ['namespace-deleted', 'The namespace of the task is deleted.', 'Register it again, then merge the message; or purge it.'],
@@ -107,8 +103,8 @@ const explained: readonly Explained[] = [
     ],
     ['undecodable', 'The task in the message cannot be read.', 'perdure admin queue dlq show has its bytes; a purge removes it.'],
     ['not-active', 'The namespace of the message is active in another cluster.', 'Merge it there, or after a failover.'],
-  ] as const),
-].map(([code, means, next]) => ({ code, means, next }));
+  ] as const
+).map(([code, means, next]) => ({ code, means, next }));
 
 export async function runErrors(invocation: Invocation): Promise<ExitCode> {
   const [given] = invocation.args;
@@ -119,10 +115,7 @@ export async function runErrors(invocation: Invocation): Promise<ExitCode> {
   const found = explained.find(({ code }) => sameCode(code) === sameCode(given));
   if (found === undefined) {
     const codes = explained.map(({ code }) => code);
-    throw failure(`unknown code "${given}"`, {
-      why: didYouMean(given.toUpperCase(), codes),
-      next: 'perdure errors lists all codes.',
-    });
+    throw failure(`unknown code "${given}"`, { why: didYouMean(given.toUpperCase(), codes), next: 'perdure errors lists all codes.' });
   }
   return printOne(invocation, found, () => `${found.code}\n${found.means}\n${found.next}\n`);
 }

@@ -7,15 +7,13 @@ const indent = '  ';
 export function renderHelp(path: readonly Command[]): string {
   const command = path.at(-1);
   if (command === undefined) return '';
+  const examples = command.examples.flatMap((example) => [`# ${example.what}`, example.line]);
   const sections = [
     [command.summary, ...(command.details ?? [])].map((paragraph) => wrap(paragraph, widthMax).join('\n')).join('\n\n'),
     section('Usage', [usageLine(path, command)]),
     section('Commands', rows((command.subcommands ?? []).map((child) => [child.name, child.summary]))),
     section('Arguments', rows((command.args ?? []).map((arg) => [arg.name, arg.help]))),
-    section(
-      'Examples',
-      command.examples.flatMap((example) => [`# ${example.what}`, example.line]),
-    ),
+    section('Examples', examples),
     flagSection('Flags', [...(command.flags ?? []), helpFlag]),
     flagSection('Flags of every command', command.globalFlags ?? []),
   ];

@@ -65,10 +65,8 @@ function positionals(root: Command, tokens: Tokens) {
   const followers = followersOf(tokens, manyValued(root));
   const isFollower = new Set([...followers.values()].flat());
   const all = tokens.filter((token) => token.kind === 'positional');
-  const found = descend(
-    root,
-    all.filter(({ index }) => !isFollower.has(index)).map(({ value }) => value),
-  );
+  const words = all.filter(({ index }) => !isFollower.has(index)).map(({ value }) => value);
+  const found = descend(root, words);
   const values = new Map(all.map(({ index, value }) => [index, value]));
   const further = new Map([...followers].map(([flag, places]) => [flag, places.map((place) => values.get(place) ?? '')]));
   // `register --clusters a b orders`: if an argument is missing, the last value was meant as the argument.
@@ -118,10 +116,8 @@ function descend(root: Command, words: readonly string[]) {
 }
 
 function unknownCommand(word: string, path: readonly Command[], { subcommands = [], elsewhere }: Command) {
-  const meant = suggest(
-    word,
-    subcommands.map((command) => command.name),
-  );
+  const words = subcommands.map((command) => command.name);
+  const meant = suggest(word, words);
   return usageError(`unknown command "${word}" for "${commandWords(path)}"`, {
     why: elsewhere?.get(word) ?? (meant === undefined ? undefined : `Did you mean "${meant}"?`),
     next: `Run '${commandWords(path)} --help' for the list of commands.`,
@@ -162,9 +158,7 @@ function readValue(rawName: string, value: string | undefined, inline: boolean, 
 
 function chosen(rawName: string, value: string, { choices }: Flag): string {
   if (choices === undefined || choices.includes(value)) return value;
-  throw usageError(`${rawName}: expected ${alternatives(choices)}, got "${value}"`, {
-    why: didYouMean(value, choices),
-  });
+  throw usageError(`${rawName}: expected ${alternatives(choices)}, got "${value}"`, { why: didYouMean(value, choices) });
 }
 
 /** Every name of every flag of a command; its own flags take precedence over those of all commands. */

@@ -40,9 +40,6 @@ export function readText(file: string): string {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EISDIR')
       throw usageError(`${file} is a folder`, { next: `Name the file in it, such as ${file.replace(/\/$/, '')}/server.yaml.` });
-    throw usageError(`can't read ${file}`, {
-      why: errorMessage(error),
-      next: 'Check the name and the permissions.',
-    });
+    throw usageError(`can't read ${file}`, { why: errorMessage(error), next: 'Check the name and the permissions.' });
   }
 }

@@ -25,13 +25,6 @@ export function formatDurationMs(durationMs: number): string {
   const minutes = Math.floor((durationMs % 3_600_000) / 60_000);
   const seconds = Math.floor((durationMs % 60_000) / 1_000);
   const rest = durationMs % 1_000;
-  return [
-    [hours, 'h'],
-    [minutes, 'm'],
-    [seconds, 's'],
-    [rest, 'ms'],
-  ]
-    .filter(([amount]) => amount !== 0)
-    .map(([amount, unit]) => `${amount}${unit}`)
-    .join('');
+  const parts = Object.entries({ h: hours, m: minutes, s: seconds, ms: rest });
+  return parts.map(([unit, amount]) => (amount === 0 ? '' : `${amount}${unit}`)).join('');
 }

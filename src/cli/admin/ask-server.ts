@@ -10,12 +10,25 @@ const answerTimeoutMs = 10_000;
 /** The answer has some 300 bytes for each shard. */
 const pageBytesMax = 32 * 1024 * 1024;
 
-export function noServer(address: string): CliError {
-  return failure(`the server at ${address} is not Perdure, or is an older version`, { next: 'Name its gRPC port: --address HOST:PORT.' });
+/** The JSON of an answer that fits; every other one is none of Perdure's. */
+export async function jsonOfServer<Answer>(
+  settings: ConnectionSettings,
+  method: 'GET' | 'POST',
+  path: string,
+  isFit: (answer: Partial<Answer>) => boolean,
+): Promise<Answer> {
+  const text = await askServer(settings, method, path);
+  try {
+    const answer = JSON.parse(text) as Answer | null;
+    if (answer !== null && isFit(answer)) return answer;
+  } catch {
+    // Said below.
+  }
+  const what = `the server at ${settings.address} is not Perdure, or is an older version`;
+  throw failure(what, { next: 'Name its gRPC port: --address HOST:PORT.' });
 }
 
-/** Returns the body of the answer, whatever its status. */
-export async function askServer(settings: ConnectionSettings, method: 'GET' | 'POST', path: string): Promise<string> {
+async function askServer(settings: ConnectionSettings, method: 'GET' | 'POST', path: string): Promise<string> {
   const { address, metadata, tls, commandTimeoutMs } = settings;
   const timeoutMs = commandTimeoutMs === 0 ? answerTimeoutMs : commandTimeoutMs;
   try {

@@ -28,15 +28,9 @@ export async function runDescribeShard(invocation: Invocation): Promise<ExitCode
 
 export async function runDescribeCluster(invocation: Invocation): Promise<ExitCode> {
   const answer = await withServer(invocation, async (client) => client.call(await describeCluster(), { clusterName: '' }));
-  const { current } = answer.versionInfo ?? {};
-  return printFields(invocation, {
-    clusterName: answer.clusterName,
-    clusterId: answer.clusterId,
-    historyShardCount: answer.historyShardCount,
-    versionInfo: { current: { version: current?.version ?? '' } },
-    serverVersion: answer.serverVersion,
-    persistenceStore: answer.persistenceStore,
-    visibilityStore: answer.visibilityStore,
-    members: answer.membershipInfo?.reachableMembers ?? [],
-  });
+  const { clusterName, clusterId, historyShardCount, serverVersion, persistenceStore, visibilityStore } = answer;
+  const versionInfo = { current: { version: answer.versionInfo?.current?.version ?? '' } };
+  const members = answer.membershipInfo?.reachableMembers ?? [];
+  const stores = { persistenceStore, visibilityStore };
+  return printFields(invocation, { clusterName, clusterId, historyShardCount, versionInfo, serverVersion, ...stores, members });
 }

@@ -5,26 +5,17 @@
 import { printOne } from '../printed-list.ts';
 import { exitCodes, type ExitCode, type Invocation } from '../command.ts';
 import { connectionSettings } from '../connection.ts';
-import { askServer, noServer } from './ask-server.ts';
+import { jsonOfServer } from './ask-server.ts';
 
 /** `refused`: why nothing was begun. */
 type ShardAnswer = { readonly shard: number; readonly refused?: string };
+type RebuildAnswer = { readonly shards: readonly ShardAnswer[] };
 
 export async function runRebuildVisibility(invocation: Invocation): Promise<ExitCode> {
-  const settings = connectionSettings(invocation);
-  const shards = parsed(await askServer(settings, 'POST', '/visibility/rebuild'), settings.address);
+  const isFit = ({ shards }: Partial<RebuildAnswer>): boolean => Array.isArray(shards);
+  const { shards } = await jsonOfServer<RebuildAnswer>(connectionSettings(invocation), 'POST', '/visibility/rebuild', isFit);
   printOne(invocation, { shards }, () => rendered(shards));
   return shards.some(({ refused }) => refused !== undefined) ? exitCodes.failed : exitCodes.done;
-}
-
-function parsed(text: string, address: string): readonly ShardAnswer[] {
-  try {
-    const answer = JSON.parse(text) as { readonly shards?: unknown } | null;
-    if (Array.isArray(answer?.shards)) return answer.shards as readonly ShardAnswer[];
-  } catch {
-    // Said below.
-  }
-  throw noServer(address);
 }
 
 function rendered(shards: readonly ShardAnswer[]): string {

@@ -3,7 +3,7 @@ import { printOne } from '../printed-list.ts';
 import type { ExitCode, Invocation } from '../command.ts';
 import { table } from '../table.ts';
 import { connectionSettings } from '../connection.ts';
-import { askServer, noServer } from './ask-server.ts';
+import { jsonOfServer } from './ask-server.ts';
 
 /** As much of the page as is printed; a server of another version may leave some out. */
 type Partition = {
@@ -57,19 +57,9 @@ type StatePage = {
 };
 
 export async function runState(invocation: Invocation): Promise<ExitCode> {
-  const settings = connectionSettings(invocation);
-  const page = parsed(await askServer(settings, 'GET', '/health/state'), settings.address);
+  const isFit = ({ status, shards }: Partial<StatePage>): boolean => typeof status === 'string' && Array.isArray(shards);
+  const page = await jsonOfServer<StatePage>(connectionSettings(invocation), 'GET', '/health/state', isFit);
   return printOne(invocation, page, () => rendered(page));
-}
-
-function parsed(text: string, address: string): StatePage {
-  try {
-    const page = JSON.parse(text) as Partial<StatePage> | null;
-    if (typeof page?.status === 'string' && Array.isArray(page.shards)) return { ...page, status: page.status, shards: page.shards };
-  } catch {
-    // Said below.
-  }
-  throw noServer(address);
 }
 
 const titles = ['STATE', 'OFFSET', 'CHECKPOINT', 'AGE', 'TAIL', 'UNWRITTEN'] as const;

@@ -19,11 +19,12 @@ import { bytesOf, countOf, lettersFrom, shardThatIsThere, type Chosen } from '..
 import { lastPage, letterLimits, LetterPages } from '../deadletter-service/letter-pages.ts';
 import { beginOf } from '../deadletter-service/plans.ts';
 import { checkCluster } from '../deadletter-service/queues.ts';
-import { allOf, equals, letterColumn } from '../deadletter-service/selection.ts';
+import { equals, letterColumn } from '../deadletter-service/selection.ts';
 import { unavailable } from '../errors/details.ts';
 import { failedPrecondition, invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
+import { allOf } from '../conditions.ts';
 import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts';
 
 const lettersPageStandard = 1_000;
@@ -36,7 +37,7 @@ export const replicationDeadLetterHandlers: AdminHandlers = {
     const max = request.maximumPageSize <= 0 ? lettersPageStandard : Math.min(request.maximumPageSize, letterLimits.pageLettersMax);
     const { queues, condition: ofShard } = await chosen(admin, call, request);
     const last = request.inclusiveEndMessageId.toNumber();
-    const condition = allOf([...(ofShard === undefined ? [] : [ofShard]), ...(last <= 0 ? [] : [upTo(last)])]);
+    const condition = allOf(ofShard, last <= 0 ? undefined : upTo(last));
     const pages = new LetterPages(context, 'GetDLQMessages', { type, shardId, sourceCluster, last });
     const place = pages.placeOf(nextPageToken);
     const count = await countOf(context, call, { queues, condition });
@@ -173,7 +174,7 @@ async function mergedByPages(
   const isWhole = maximumPageSize <= 0 && nextPageToken.length === 0;
   const { pageLettersMax } = letterLimits;
   const max = maximumPageSize <= 0 ? pageLettersMax : Math.min(maximumPageSize, pageLettersMax);
-  const selected = allOf([upTo(place.toMessageId), ...(condition === undefined ? [] : [condition])]);
+  const selected = allOf(upTo(place.toMessageId), condition);
   for (;;) {
     const question = { kind: 'findLetters', condition: selected, afterMessageId: place.afterMessageId, max } as const;
     const { ids, isLast } = await askLetters(context, call, queue.number, question);

@@ -5,7 +5,7 @@ import { invalidArgument } from '../errors/status-error.ts';
 import { askLetters, type DeadLetterHandlers } from './letter-asks.ts';
 import { letterLimits } from './letter-pages.ts';
 import { chosen } from './letters.ts';
-import { allOf } from './selection.ts';
+import { allOf } from '../conditions.ts';
 
 /** `word`: as requests say it. `field`: as filters name it. */
 type Grouping = { readonly word: string; readonly field: string };
@@ -34,13 +34,13 @@ export const groupHandlers: DeadLetterHandlers = {
     const { groupsMax } = letterLimits;
     const max = request.maxGroups === 0 ? groupsMax : Math.min(request.maxGroups, groupsMax);
     const { queues, condition } = await chosen(context, call, request);
-    const ask = async (queue: number, also: readonly Condition[], most: number): Promise<readonly Group[]> => {
-      const all = allOf([...(condition === undefined ? [] : [condition]), ...also]);
-      return (await askLetters(context, call, queue, { kind: 'groupLetters', condition: all, by, max: most })).groups;
+    const ask = async (queue: number, also: Condition | undefined, most: number): Promise<readonly Group[]> => {
+      const question = { kind: 'groupLetters', condition: allOf(condition, also), by, max: most } as const;
+      return (await askLetters(context, call, queue, question)).groups;
     };
     const [only] = queues;
     const isOne = queues.length === 1 && only !== undefined;
-    const groups = isOne ? await ask(only.number, [], max) : (await ofSeveral(queues, ask, groupings[by].field)).slice(0, max);
+    const groups = isOne ? await ask(only.number, undefined, max) : (await ofSeveral(queues, ask, groupings[by].field)).slice(0, max);
     return {
       groups: groups.map(({ lowestId, oldestMs, newestMs, ...group }) => {
         return { ...group, lowestMessageId: lowestId, oldestTimeMs: oldestMs, newestTimeMs: newestMs };
@@ -52,17 +52,17 @@ export const groupHandlers: DeadLetterHandlers = {
 /** A group small in one queue may be large in all: what a queue left out is asked for by name, but not beyond each one's first 1,000. */
 async function ofSeveral(
   queues: readonly KnownDeadLetterQueue[],
-  ask: (queue: number, also: readonly Condition[], max: number) => Promise<readonly Group[]>,
+  ask: (queue: number, also: Condition | undefined, max: number) => Promise<readonly Group[]>,
   field: string,
 ): Promise<readonly Group[]> {
-  const first = await Promise.all(queues.map(({ number }) => ask(number, [], groupsOfQueueMax)));
+  const first = await Promise.all(queues.map(({ number }) => ask(number, undefined, groupsOfQueueMax)));
   const largest = addedUp(first.flat()).slice(0, groupsOfQueueMax);
   const all = await Promise.all(
     queues.map(async ({ number }, at) => {
       const told = first[at] ?? [];
       const known = new Set(told.map(({ key }) => key));
       const leftOut = told.length < groupsOfQueueMax ? [] : largest.map(({ key }) => key).filter((key) => !known.has(key));
-      return leftOut.length === 0 ? told : [...told, ...(await ask(number, [isAnyOf(field, leftOut)], leftOut.length))];
+      return leftOut.length === 0 ? told : [...told, ...(await ask(number, isAnyOf(field, leftOut), leftOut.length))];
     }),
   );
   return addedUp(all.flat());

@@ -14,6 +14,7 @@ import { assert } from '../../kernel/assert.ts';
 import { int64Max } from '../../kernel/int64.ts';
 import { emptySelection, type Selection } from '../../wire/generated/api/deadletter/service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
+import { allOf } from '../conditions.ts';
 import { letterLimits } from './letter-pages.ts';
 
 export function chosenLetters(selection: Selection = emptySelection()): LetterSelection {
@@ -23,7 +24,7 @@ export function chosenLetters(selection: Selection = emptySelection()): LetterSe
 
 /** What `ids` say too, for an index. */
 export function asCondition({ ids, condition }: LetterSelection): Condition | undefined {
-  return allOf([...(ids === undefined ? [] : [isAmong(ids)]), ...(condition === undefined ? [] : [condition])]);
+  return allOf(ids && isAmong(ids), condition);
 }
 
 /** Undefined: all. */
@@ -41,14 +42,14 @@ function chosenIds({ messageIds, minMessageId: min, maxMessageId: max }: Selecti
 }
 
 function chosenByRow({ taskId, workflowId, runId, namespace, shardId, query }: Selection): Condition | undefined {
-  return allOf([
-    ...(taskId === '' ? [] : [equals('TaskId', idOfTask(taskId))]),
-    ...(workflowId === '' ? [] : [equals('WorkflowId', workflowId)]),
-    ...(runId === '' ? [] : [equals('RunId', runId)]),
-    ...(namespace === '' ? [] : [equals('Namespace', namespace)]),
-    ...(shardId === 0 ? [] : [equals('ShardId', shardId)]),
-    ...conditionOf(query),
-  ]);
+  return allOf(
+    taskId === '' ? undefined : equals('TaskId', idOfTask(taskId)),
+    workflowId === '' ? undefined : equals('WorkflowId', workflowId),
+    runId === '' ? undefined : equals('RunId', runId),
+    namespace === '' ? undefined : equals('Namespace', namespace),
+    shardId === 0 ? undefined : equals('ShardId', shardId),
+    conditionOf(query),
+  );
 }
 
 function idOfTask(digits: string): Operand {
@@ -57,10 +58,10 @@ function idOfTask(digits: string): Operand {
   return id <= Number.MAX_SAFE_INTEGER ? Number(id) : id;
 }
 
-function conditionOf(query: string): readonly Condition[] {
+function conditionOf(query: string): Condition | undefined {
   const parsed = parseLetterFilter(query);
   if (parsed.kind === 'invalid') throw invalidArgument(parsed.message);
-  return parsed.condition === undefined ? [] : [parsed.condition];
+  return parsed.condition;
 }
 
 /** Many ranges come of single ids, as many as a request may name: one list of them, for databases bound how deep a condition may be. */
@@ -71,10 +72,6 @@ function isAmong(ranges: readonly IdRange[]): Condition {
   if (first === undefined) return equals('MessageId', -1);
   if (others.length === 0) return { kind: 'between', column, not: false, low: first.from, high: first.to };
   return { kind: 'in', column, not: false, operands: [...idsOf(ranges)] };
-}
-
-export function allOf(conditions: readonly Condition[]): Condition | undefined {
-  return conditions.length > 1 ? { kind: 'and', conditions } : conditions[0];
 }
 
 export function equals(name: string, operand: Operand): Condition {

@@ -50,29 +50,30 @@ function workflowTaskWith(
   page: EventPage,
 ): PollWorkflowTaskQueueResponse {
   const { namespaceId, workflowId, runId } = task.key;
+  const { scheduledEventId, startedEventId, startedTimeMs, attempt } = task;
   return {
     ...emptyWorkflowTask,
     taskToken: context.tokens.workflowTask.sign({
       namespaceId,
       workflowId,
       runId,
-      scheduledEventId: task.scheduledEventId,
-      startedEventId: task.startedEventId,
-      startedTimeMs: task.startedTimeMs,
-      attempt: task.attempt,
+      scheduledEventId,
+      startedEventId,
+      startedTimeMs,
+      attempt,
     }),
     workflowExecution: { workflowId, runId },
     workflowType: { name: task.workflowType },
     previousStartedEventId: task.previousStartedEventId,
-    startedEventId: task.startedEventId,
-    attempt: task.attempt,
+    startedEventId,
+    attempt,
     backlogCountHint,
     history: { events: page.events },
     nextPageToken: page.nextPageToken,
     workflowExecutionTaskQueue: { name: task.taskQueue.name, kind: TaskQueueKind.NORMAL, normalName: '' },
     scheduledTimeMs: task.scheduledTimeMs,
-    startedTimeMs: task.startedTimeMs,
-    messages: task.updates.map((update) => updateRequestMessage(update, task.startedEventId)),
+    startedTimeMs,
+    messages: task.updates.map((update) => updateRequestMessage(update, startedEventId)),
     queries: task.queries.size === 0 ? noQueries : new Map([...task.queries].map(([id, query]) => [id, decodeWorkflowQuery(query)])),
   };
 }
@@ -116,28 +117,22 @@ export async function queryTaskAnswer(
 
 export function activityTaskAnswer(context: HandlerContext, task: StartedActivityTask, namespace: string): PollActivityTaskQueueResponse {
   const { namespaceId, workflowId, runId } = task.key;
+  const { scheduledEventId, activityId, attempt } = task;
   return {
     ...emptyActivityTask,
-    taskToken: context.tokens.activityTask.sign({
-      namespaceId,
-      workflowId,
-      runId,
-      scheduledEventId: task.scheduledEventId,
-      activityId: task.activityId,
-      attempt: task.attempt,
-    }),
+    taskToken: context.tokens.activityTask.sign({ namespaceId, workflowId, runId, scheduledEventId, activityId, attempt }),
     workflowNamespace: namespace,
     workflowType: { name: task.workflowType },
     workflowExecution: { workflowId, runId },
     activityType: { name: task.activityType },
-    activityId: task.activityId,
+    activityId,
     header: task.header,
     input: task.input,
     heartbeatDetails: task.heartbeatDetails,
     scheduledTimeMs: task.scheduledTimeMs,
     currentAttemptScheduledTimeMs: task.currentAttemptScheduledTimeMs,
     startedTimeMs: task.startedTimeMs,
-    attempt: task.attempt,
+    attempt,
     scheduleToCloseTimeoutMs: task.scheduleToCloseTimeoutMs,
     startToCloseTimeoutMs: task.startToCloseTimeoutMs,
     heartbeatTimeoutMs: task.heartbeatTimeoutMs,

@@ -14,7 +14,6 @@ import {
   codecs,
   emptyDescribeTaskQueueResponse,
   type DescribeTaskQueueRequest,
-  type DescribeTaskQueueResponse,
   type UpdateTaskQueueConfigRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
@@ -107,12 +106,7 @@ const reachable = 1;
 type NamedQueue = Pick<TaskQueuePartition, 'namespaceId' | 'name' | 'kind'>;
 
 /** The older form, in which each build of its workers has an entry of its own: the one of workers without versions. */
-async function describeVersions(
-  context: HandlerContext,
-  request: DescribeTaskQueueRequest,
-  call: Call,
-  named: NamedQueue,
-): Promise<DescribeTaskQueueResponse> {
+async function describeVersions(context: HandlerContext, request: DescribeTaskQueueRequest, call: Call, named: NamedQueue) {
   if (named.kind === 'sticky') {
     throw invalidArgument('Enhanced DescribeTaskQueue is not valid for a sticky queue, use api_mode=UNSPECIFIED or a normal queue.');
   }
@@ -135,12 +129,7 @@ async function describeVersions(
 }
 
 /** What each partition says; undefined: there are none of that type. */
-async function partsOf(
-  context: HandlerContext,
-  call: Call,
-  named: NamedQueue,
-  type: number,
-): Promise<readonly TaskQueueDescription[] | undefined> {
+async function partsOf(context: HandlerContext, call: Call, named: NamedQueue, type: number): Promise<TaskQueueDescription[] | undefined> {
   const taskType = taskTypeOfWire(type === TaskQueueType.UNSPECIFIED ? TaskQueueType.WORKFLOW : type);
   if (taskType === undefined) return undefined;
   const partitions = named.kind === 'sticky' ? 1 : context.ports.taskQueuePartitions;

@@ -50,17 +50,13 @@ function messageBody(id: string, body: Any | undefined): UpdateMessage['body'] {
 const isMessageName = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/;
 
 function acceptance(value: Uint8Array): UpdateMessage['body'] {
-  const { acceptedRequestMessageId, acceptedRequestSequencingEventId, acceptedRequest } = decodedWithin(
-    requestLimits,
-    decodeAcceptance,
-    value,
-  );
-  checkOpaque(acceptedRequest, 'updateRequest');
+  const accepted = decodedWithin(requestLimits, decodeAcceptance, value);
+  checkOpaque(accepted.acceptedRequest, 'updateRequest');
   return {
     kind: 'acceptance',
-    requestMessageId: acceptedRequestMessageId,
-    requestSequencingEventId: acceptedRequestSequencingEventId,
-    request: acceptedRequest,
+    requestMessageId: accepted.acceptedRequestMessageId,
+    requestSequencingEventId: accepted.acceptedRequestSequencingEventId,
+    request: accepted.acceptedRequest,
   };
 }
 

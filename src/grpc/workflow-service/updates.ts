@@ -1,7 +1,6 @@
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { UpdateReply } from '../../history/run/history-replies.ts';
 import type { UpdateAttributes } from '../../history/commands/update-commands.ts';
-import { unreachable } from '../../kernel/assert.ts';
 import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
 import { UpdateWorkflowExecutionLifecycleStage } from '../../wire/generated/lean/enums.ts';
 import { decodeOutcome, decodeRequest, encodeRequest, type Request } from '../../wire/generated/lean/update.ts';
@@ -156,7 +155,7 @@ export async function updateResponse(
   const { runId } = reply;
   const outcome =
     reply.completedEventId === 0 ? reply.outcome : await readOutcome(context, call, { namespaceId, workflowId, runId }, reply);
-  return { updateRef: { workflowExecution: { workflowId, runId }, updateId }, outcome, stage: stageOf(reply), link: undefined };
+  return { updateRef: { workflowExecution: { workflowId, runId }, updateId }, outcome, stage: stages[reply.stage], link: undefined };
 }
 
 /** The link leads to the event that accepted the update, or to its run, where it has failed or was refused and left no event. */
@@ -170,34 +169,16 @@ export function linked(response: UpdateWorkflowExecutionResponse, namespace: str
   return { ...response, link: acceptedLink(run, requestId) };
 }
 
-function stageOf({ stage }: UpdateReply): number {
-  switch (stage) {
-    case 'admitted':
-      return UpdateWorkflowExecutionLifecycleStage.ADMITTED;
-    case 'accepted':
-      return UpdateWorkflowExecutionLifecycleStage.ACCEPTED;
-    case 'completed':
-      return UpdateWorkflowExecutionLifecycleStage.COMPLETED;
-    default:
-      return unreachable(stage);
-  }
-}
+const stages: Readonly<Record<UpdateReply['stage'], number>> = {
+  admitted: UpdateWorkflowExecutionLifecycleStage.ADMITTED,
+  accepted: UpdateWorkflowExecutionLifecycleStage.ACCEPTED,
+  completed: UpdateWorkflowExecutionLifecycleStage.COMPLETED,
+};
 
 /** The outcome of an update that was completed before: the history alone has it. */
-async function readOutcome(
-  context: HandlerContext,
-  call: Call,
-  key: RunKey,
-  { completedEventId }: UpdateReply,
-): Promise<Uint8Array | undefined> {
-  const { events } = await context.history(call, key, {
-    kind: 'readHistory',
-    key,
-    firstEventId: completedEventId,
-    lastEventId: completedEventId,
-    eventsMax: 1,
-    bytesMax: Number.MAX_SAFE_INTEGER,
-  });
+async function readOutcome(context: HandlerContext, call: Call, key: RunKey, { completedEventId }: UpdateReply) {
+  const range = { firstEventId: completedEventId, lastEventId: completedEventId, eventsMax: 1, bytesMax: Number.MAX_SAFE_INTEGER };
+  const { events } = await context.history(call, key, { kind: 'readHistory', key, ...range });
   const [event] = events;
   if (event === undefined) throw unavailable('the outcome of this update cannot be read now');
   return decodeHistoryEvent(event).workflowExecutionUpdateCompletedEventAttributes?.outcome;

@@ -4,7 +4,7 @@ import { nsPerMs, splitInstant } from '../../kernel/instant.ts';
 import type { Comparison, Condition, Operand } from '../../filter/condition.ts';
 import { columnNamed, queryAttributes } from '../../projections/visibility/columns.ts';
 import { scheduleIdOf } from '../../schedules/schedule-id.ts';
-import { parseQuery, type CheckedQuery, type Listed } from '../../projections/visibility/filter/parse-query.ts';
+import { parseQuery, type Listed } from '../../projections/visibility/filter/parse-query.ts';
 import { statusName } from '../../projections/visibility/filter/special-values.ts';
 import {
   codecs,
@@ -25,6 +25,7 @@ import { inNamespace, methodsOf, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { bounds, checkBound } from '../validation/bounds.ts';
 import { type LeftOut, listedPage, PAGE_BYTES_MAX, rowsAfter } from '../pages/listed-page.ts';
+import { allOf } from '../conditions.ts';
 import { listInfoOf, withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
 
 /** `frontend.visibilityMaxPageSize` of Temporal; a page is also as long as nobody asks for less. */
@@ -103,7 +104,7 @@ class Lists {
     const namespace = await this.#context.namespace(call, request.namespace);
     const filters = request.filters?.() ?? [];
     const { id, query } = await this.#checked(call, namespace, request.query, listed);
-    const condition = allOf([...(query.condition === undefined ? [] : [query.condition]), ...filters]);
+    const condition = allOf(query.condition, ...filters);
     const { tokens, ports } = this.#context;
     const after = rowsAfter(tokens, request.nextPageToken, id, condition);
     const max = request.pageSize <= 0 ? PAGE_ROWS_MAX : Math.min(request.pageSize, PAGE_ROWS_MAX);
@@ -127,12 +128,7 @@ class Lists {
     };
   }
 
-  async #checked(
-    call: Call,
-    namespace: Namespace,
-    text: string,
-    listed: Listed,
-  ): Promise<{ readonly id: string; readonly query: CheckedQuery }> {
+  async #checked(call: Call, namespace: Namespace, text: string, listed: Listed) {
     let known = namespace;
     let parsed = parsedQuery(known, text, listed);
     if (parsed.kind === 'invalid') {
@@ -148,10 +144,6 @@ class Lists {
 
 function parsedQuery({ searchAttributeTypes: types, searchAttributeSlots: slots }: Namespace, text: string, listed: Listed) {
   return parseQuery(text, queryAttributes({ types, slots }), listed);
-}
-
-function allOf(conditions: readonly Condition[]): Condition | undefined {
-  return conditions.length < 2 ? conditions[0] : { kind: 'and', conditions };
 }
 
 // ── What ListOpen and ListClosed filter by ─────────────────────────────────────────────────────────────────────────────────────

@@ -122,21 +122,7 @@ function scheduleActivity(attributes: Given<'scheduleActivityTaskCommandAttribut
   checkOpaque(attributes.input, 'payloads');
   checkOpaque(attributes.header, 'fields');
   checkOpaque(attributes.priority, 'priority');
-  return {
-    activityId: attributes.activityId,
-    activityType: attributes.activityType?.name ?? '',
-    taskQueue: attributes.taskQueue,
-    header: attributes.header,
-    input: attributes.input,
-    scheduleToCloseTimeoutMs: attributes.scheduleToCloseTimeoutMs,
-    scheduleToStartTimeoutMs: attributes.scheduleToStartTimeoutMs,
-    startToCloseTimeoutMs: attributes.startToCloseTimeoutMs,
-    heartbeatTimeoutMs: attributes.heartbeatTimeoutMs,
-    retryPolicy: attributes.retryPolicy,
-    requestEagerExecution: attributes.requestEagerExecution,
-    useWorkflowBuildId: attributes.useWorkflowBuildId,
-    priority: attributes.priority,
-  };
+  return { ...attributes, activityType: attributes.activityType?.name ?? '' };
 }
 
 function continueAsNew(attributes: Given<'continueAsNewWorkflowExecutionCommandAttributes'>, { defined, limits }: Known) {

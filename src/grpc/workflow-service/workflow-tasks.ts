@@ -9,7 +9,6 @@ import {
   codecs,
   type PollWorkflowTaskQueueResponse,
   type RespondWorkflowTaskCompletedRequest,
-  type RespondWorkflowTaskCompletedResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { notBuilt, unlessNotFound } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -67,13 +66,7 @@ export function workflowTaskMethods(context: HandlerContext): readonly NamedMeth
       const { workerInstanceKey } = request;
       const asks: Promise<unknown>[] = [];
       if (request.stickyTaskQueue !== '') {
-        const queue = {
-          namespaceId: namespace.id,
-          name: request.stickyTaskQueue,
-          taskType: 'workflow',
-          partition: 0,
-          kind: 'sticky',
-        } as const;
+        const queue = workflowQueue({ namespaceId: namespace.id, name: request.stickyTaskQueue, partition: 0, sticky: true });
         asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
       }
       if (request.taskQueue !== '' && workerInstanceKey !== '') {
@@ -116,7 +109,7 @@ export function workflowTaskMethods(context: HandlerContext): readonly NamedMeth
     taskUnary('RespondQueryTaskCompleted', queryTask.read, codecs.RespondQueryTaskCompleted, async (request, token, call) => {
       await context.namespaceOfToken(call, request.namespace, token.namespaceId);
       checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
-      const queue = queueOfQuery({ ...token, name: token.taskQueue });
+      const queue = workflowQueue({ ...token, name: token.taskQueue });
       const { completedType, queryResult: answer, errorMessage, failure } = request;
       const answered = completedType === QueryResultType.ANSWERED;
       await context.matching(call, queue, {
@@ -132,21 +125,14 @@ export function workflowTaskMethods(context: HandlerContext): readonly NamedMeth
 }
 
 /** undefined: the run was deleted before its history was read. Nothing is left to do, and its worker has done nothing wrong. */
-function unlessDeleted(
-  answer: PollWorkflowTaskQueueResponse | Promise<PollWorkflowTaskQueueResponse>,
-): Promise<PollWorkflowTaskQueueResponse | undefined> {
+function unlessDeleted(answer: ReturnType<typeof workflowTaskAnswer>): Promise<PollWorkflowTaskQueueResponse | undefined> {
   return Promise.resolve(answer).catch(unlessNotFound);
 }
 
 /** No worker can say anything of a run that was deleted: who asks is told at once. */
-async function queryTaskOf(
-  context: HandlerContext,
-  call: Call,
-  task: QueryTask,
-  polled: TaskQueuePartition,
-): Promise<PollWorkflowTaskQueueResponse> {
+async function queryTaskOf(context: HandlerContext, call: Call, task: QueryTask, polled: TaskQueuePartition) {
   const { queryId, queuePartition, sticky } = task;
-  const queue = queueOfQuery({ ...polled, partition: queuePartition, sticky });
+  const queue = workflowQueue({ ...polled, partition: queuePartition, sticky });
   const answer = await queryTaskAnswer(context, call, task, queue).catch(unlessNotFound);
   if (answer !== undefined) return answer;
   const result = { answered: false, answer: undefined, errorMessage: 'the workflow was deleted', failure: undefined };
@@ -154,12 +140,7 @@ async function queryTaskOf(
   return emptyWorkflowTask;
 }
 
-async function complete(
-  context: HandlerContext,
-  request: RespondWorkflowTaskCompletedRequest,
-  token: WorkflowTaskToken,
-  call: Call,
-): Promise<RespondWorkflowTaskCompletedResponse> {
+async function complete(context: HandlerContext, request: RespondWorkflowTaskCompletedRequest, token: WorkflowTaskToken, call: Call) {
   const namespace = await context.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity', context.limits);
   if (request.intermediatePage || request.pageNumber !== 0) throw notBuilt('page_number');
@@ -167,7 +148,8 @@ async function complete(
   checkOpaque(request.sdkMetadata, 'sdkMetadata');
   checkOpaque(request.meteringMetadata, 'meteringMetadata');
   const workerVersion = checkedStamp(request.workerVersionStamp, context.limits);
-  if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue, context.limits);
+  const { workerTaskQueue, scheduleToStartTimeoutMs = 0 } = request.stickyAttributes ?? {};
+  if (workerTaskQueue !== undefined) checkTaskQueue(workerTaskQueue, context.limits);
   const namespaces = await targetNamespaces(context, call, request.commands);
   const known = { namespaces, defined: namespace, limits: context.limits };
   const task = workflowTaskRef(token);
@@ -177,13 +159,7 @@ async function complete(
     namespace: namespace.name,
     identity: request.identity,
     commands: request.commands.map((command) => workflowCommand(command, known)),
-    sticky:
-      request.stickyAttributes?.workerTaskQueue === undefined
-        ? undefined
-        : {
-            taskQueue: { ...request.stickyAttributes.workerTaskQueue, kind: TaskQueueKind.STICKY },
-            scheduleToStartTimeoutMs: request.stickyAttributes.scheduleToStartTimeoutMs,
-          },
+    sticky: workerTaskQueue && { taskQueue: { ...workerTaskQueue, kind: TaskQueueKind.STICKY }, scheduleToStartTimeoutMs },
     returnNewWorkflowTask: request.returnNewWorkflowTask,
     forceCreateNewWorkflowTask: request.forceCreateNewWorkflowTask,
     queryResults: queryResults(request.queryResults, context.limits, call),
@@ -207,13 +183,8 @@ async function complete(
 }
 
 function workflowTaskRef(token: WorkflowTaskToken): WorkflowTaskRef {
-  return {
-    key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
-    scheduledEventId: token.scheduledEventId,
-    startedEventId: token.startedEventId,
-    startedTimeMs: token.startedTimeMs,
-    attempt: token.attempt,
-  };
+  const { namespaceId, workflowId, runId, scheduledEventId, startedEventId, startedTimeMs, attempt } = token;
+  return { key: { namespaceId, workflowId, runId }, scheduledEventId, startedEventId, startedTimeMs, attempt };
 }
 
 const noQueryResults: ReadonlyMap<string, QueryResult> = new Map();
@@ -244,12 +215,9 @@ function failureOf(failure: Uint8Array | undefined, context: HandlerContext, cal
   return bounded;
 }
 
-/** The one that it was asked in: not always that which its poll came to. */
-function queueOfQuery({
-  namespaceId,
-  name,
-  partition,
-  sticky,
-}: Pick<TaskQueuePartition, 'namespaceId' | 'name' | 'partition'> & { readonly sticky: boolean }): TaskQueuePartition {
+type WorkflowQueue = Pick<TaskQueuePartition, 'namespaceId' | 'name' | 'partition'> & { readonly sticky: boolean };
+
+/** For a query, the one that it was asked in: not always that which its poll came to. */
+function workflowQueue({ namespaceId, name, partition, sticky }: WorkflowQueue): TaskQueuePartition {
   return { namespaceId, name, taskType: 'workflow', partition, kind: sticky ? 'sticky' : 'normal' };
 }

@@ -16,14 +16,8 @@ const limitDefault = 100;
 export async function runAudit(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
   const { flags } = invocation;
   const time = timeFormat(flags);
-  const forms = {
-    json: entryJson,
-    titles,
-    cells: (entry: AuditEntry) => cells(entry, time),
-    elastic: titles.length - 1,
-    none: 'No audit entries to show.',
-  };
-  const list = new PrintedList<AuditEntry>(invocation, forms);
+  const forms = { json: entryJson, titles, cells: (entry: AuditEntry) => cells(entry, time), elastic: titles.length - 1 };
+  const list = new PrintedList<AuditEntry>(invocation, { ...forms, none: 'No audit entries to show.' });
   const given = flags.one('message-id');
   const ofLetter = given === undefined ? undefined : messageId('--message-id', given);
   if (ofLetter !== undefined && kind === 'admin queue dlq' && flags.one('category') === undefined) {

@@ -24,15 +24,8 @@ export async function runGroups(kind: DlqKind, invocation: Invocation): Promise<
   });
   // All dead letters with the same fingerprint have the same task type.
   const withType = by === 'fingerprint';
-  const titles = [
-    by.toUpperCase().replace('-', ' '),
-    'COUNT',
-    'LOWEST ID',
-    'OLDEST',
-    'NEWEST',
-    ...(withType ? ['TASK TYPE'] : []),
-    'ERROR',
-  ];
+  const grouping = by.toUpperCase().replace('-', ' ');
+  const titles = [grouping, 'COUNT', 'LOWEST ID', 'OLDEST', 'NEWEST', ...(withType ? ['TASK TYPE'] : []), 'ERROR'];
   const forms = { json: groupJson, titles, cells: (group: LetterGroup) => cells(group, withType, time), elastic: titles.length - 1 };
   return printList(invocation, forms, groups);
 }

@@ -90,11 +90,8 @@ function begunText(kind: DlqKind, { jobId, operation, queue, counts }: Job): str
 
 /** Waits for each job, and starts the next part of its queue when it has ended. Afterwards `begun` has all jobs in their final state. */
 async function waitForEnd(order: Order, begun: Begun[]): Promise<void> {
-  const {
-    kind,
-    invocation: { flags, io },
-    client,
-  } = order;
+  const { kind, invocation, client } = order;
+  const { flags, io } = invocation;
   const progress = new JobProgress(io, flags);
   const told = new Set<string>();
   try {

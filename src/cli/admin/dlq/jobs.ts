@@ -118,23 +118,16 @@ function cells(job: Job, time: TimeFormat): readonly string[] {
   return [jobId, operationName(operation), queueText(queue), state, ...numbers, time(createdTimeMs), plainText(actor) || '-'];
 }
 
-function jobJson(job: Job): object {
-  const { jobId, groupId, planHash, operation, queue, state, stateReason, actor, reason, query, ids, options, counts } = job;
+function jobJson(job: Job) {
+  const { jobId, groupId, planHash, operation, queue, state, stateReason, actor, reason, query, options, counts } = job;
+  const { maxMessageId, lastProcessedMessageId, failures, skips, noops } = job;
   return {
-    jobId,
-    groupId,
-    planHash,
-    operation: operationName(operation),
-    queue: queueText(queue),
+    ...{ jobId, groupId, planHash, operation: operationName(operation), queue: queueText(queue) },
     category: queue?.category ?? '',
     sourceCluster: queue?.sourceCluster ?? '',
-    state,
-    stateReason,
-    actor,
-    reason,
-    filter: query,
-    ids: ids.map(({ from, to }) => [from, to]),
-    maxMessageId: job.maxMessageId,
+    ...{ state, stateReason, actor, reason, filter: query },
+    ids: job.ids.map(({ from, to }) => [from, to] as const),
+    maxMessageId,
     createdTime: rfc3339(job.createdTimeMs),
     startTime: rfc3339(job.startTimeMs),
     endTime: rfc3339(job.endTimeMs),
@@ -144,22 +137,12 @@ function jobJson(job: Job): object {
     maxFailures: options?.maxFailures ?? 0,
     taskTimeoutMs: options?.taskTimeoutMs ?? 0,
     overrideLoopGuard: options?.overrideLoopGuard ?? false,
-    counts,
-    lastProcessedMessageId: job.lastProcessedMessageId,
-    failures: job.failures,
-    skips: job.skips,
-    noops: job.noops,
+    ...{ counts, lastProcessedMessageId, failures, skips, noops },
   };
 }
 
 function jobText(job: Job): string {
-  const { counts, ids, failures, skips, noops, ...fields } = jobJson(job) as Readonly<Record<string, unknown>> & {
-    readonly counts: object | undefined;
-    readonly ids: readonly (readonly [number, number])[];
-    readonly failures: Job['failures'];
-    readonly skips: Job['skips'];
-    readonly noops: Job['noops'];
-  };
+  const { counts, ids, failures, skips, noops, ...fields } = jobJson(job);
   const ranges = ids.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`));
   const rows = Object.entries({ ...fields, ids: ranges.slice(0, 10).join(', ') + (ranges.length > 10 ? ', …' : ''), ...counts })
     .map(([name, value]) => [name, plainText(String(value))] as const)

@@ -1,5 +1,4 @@
-/** Prints a plan: what it would do, the causes of its messages, and the command that applies it. */
-import type { Plan } from '../../../wire/generated/api/deadletter/service.ts';
+import { emptyCounts, type Plan } from '../../../wire/generated/api/deadletter/service.ts';
 import type { ExitCode } from '../../command.ts';
 import { printOne, type Printing } from '../../printed-list.ts';
 import { rfc3339 } from '../../printed-time.ts';
@@ -8,7 +7,7 @@ import { table } from '../../table.ts';
 import type { DlqKind } from './service.ts';
 import { participles } from './operation.ts';
 import { deadLetters, queueText } from './queue-names.ts';
-import { noLetters, totalsJson } from './totals.ts';
+import { totalsJson } from './totals.ts';
 
 export function printPlans(kind: DlqKind, operation: 'merge' | 'purge', plans: readonly Plan[], to: Printing): ExitCode {
   const selected = plans.reduce((sum, plan) => sum + plan.selected, 0);
@@ -18,7 +17,7 @@ export function printPlans(kind: DlqKind, operation: 'merge' | 'purge', plans: r
       planned: true,
       planIds: plans.map(({ planId }) => planId),
       planHashes: plans.map(({ hash }) => hash),
-      ...totalsJson(operation, [], { ...noLetters, selected, remaining: selected }),
+      ...totalsJson(operation, [], { ...emptyCounts(), selected, remaining: selected }),
       causes: plans.flatMap(({ queue, causes }) => causes.map((each) => ({ queue: queueText(queue), ...each }))),
       ids: plans.map(({ ids }) => ids.map(({ from, to }) => [from, to])),
       expireTime: rfc3339(plans[0]?.expireTimeMs ?? 0),

@@ -25,14 +25,9 @@ export async function plannedInParts(client: GrpcClient, request: PlanDeadLetter
     if (from >= to) throw error;
     const middle = from + Math.floor((to - from) / 2);
     const groupId = request.groupId === '' ? randomUUID() : request.groupId;
-    const parts: Part[] = [];
-    for (const [minMessageId, maxMessageId] of [
-      [from, middle],
-      [middle + 1, to],
-    ]) {
-      parts.push(...(await plannedInParts(client, { ...request, groupId, selection: { ...selection, minMessageId, maxMessageId } })));
-    }
-    return parts;
+    const half = (minMessageId: number, maxMessageId: number): Promise<readonly Part[]> =>
+      plannedInParts(client, { ...request, groupId, selection: { ...selection, minMessageId, maxMessageId } });
+    return [...(await half(from, middle)), ...(await half(middle + 1, to))];
   }
 }
 

@@ -100,15 +100,7 @@ function queueJson(queue: DeadLetterQueue): object {
     category: name?.category ?? '',
     categoryId,
     sourceCluster: name?.sourceCluster ?? '',
-    targetCluster,
-    topic,
-    count: lettersIn(queue),
-    open,
-    quarantined,
-    damaged,
-    oldestTime: rfc3339(oldestTimeMs),
-    nextMessageId,
-    topErrors,
-    trouble,
+    ...{ targetCluster, topic, count: lettersIn(queue), open, quarantined, damaged },
+    ...{ oldestTime: rfc3339(oldestTimeMs), nextMessageId, topErrors, trouble },
   };
 }

@@ -10,19 +10,6 @@ import { queueText } from './queue-names.ts';
 
 const failuresShownMax = 20;
 
-export const noLetters: Counts = {
-  selected: 0,
-  merged: 0,
-  purged: 0,
-  failed: 0,
-  skipped: 0,
-  gone: 0,
-  notTried: 0,
-  remaining: 0,
-  mergedNoop: 0,
-  restored: 0,
-};
-
 /** `left` counts the messages of parts that have no job. */
 export type Work = { readonly jobs: readonly Job[]; readonly left: number };
 
