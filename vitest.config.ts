@@ -98,7 +98,7 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      { test: { ...patient, name: 'floods', include: [floods], testTimeout: 120_000, hookTimeout: 60_000 } },
+      { test: { ...patient, name: 'floods', include: [floods], testTimeout: 600_000, hookTimeout: 60_000 } },
       { test: { ...patient, name: 'fuzz', include: [fuzz], setupFiles: [properties], testTimeout: 600_000 } },
       {
         test: {

@@ -12,6 +12,9 @@ export type FloodPlan = {
   readonly victimCounts?: boolean;
 };
 
+/** A test that is given up does not end its flood, and a flood that goes on keeps the test run open. */
+const endWithParent = `data:text/javascript,process.once('disconnect',()=>process.exit())`;
+
 /** Its first line says that it has begun. */
 export class Flood {
   readonly #child: ChildProcess;
@@ -21,7 +24,9 @@ export class Flood {
 
   constructor({ program, args = [] }: FloodPlan, address: string) {
     const file = fileURLToPath(new URL(`programs/${program}.ts`, import.meta.url));
-    this.#child = spawn(process.execPath, [file, address, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#child = spawn(process.execPath, ['--import', endWithParent, file, address, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    });
     if (this.#child.pid !== undefined) setPriority(this.#child.pid, Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
     this.#closed = once(this.#child, 'close');
     this.#begun = new Promise((resolve, reject) => {

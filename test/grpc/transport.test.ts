@@ -279,11 +279,11 @@ test('the handler learns the deadline and is told when it passes', async () => {
   });
   const sentMs = performance.now();
   // As a client that does not watch its own deadline.
-  const answer = await exchange(http2(server), { 'grpc-timeout': '150m' }, frame(new Uint8Array(0)));
+  const answer = await exchange(http2(server), { 'grpc-timeout': '1000m' }, frame(new Uint8Array(0)));
   expect([answer.headers['grpc-status'], answer.headers['grpc-message']]).toEqual(['4', 'context deadline exceeded']);
   const { deadlineMs, handledMs, cancelled } = await seen.promise;
-  expect(deadlineMs).toBeGreaterThanOrEqual(sentMs + 150);
-  expect(deadlineMs).toBeLessThanOrEqual(handledMs + 150);
+  expect(deadlineMs).toBeGreaterThanOrEqual(sentMs + 1_000);
+  expect(deadlineMs).toBeLessThanOrEqual(handledMs + 1_000);
   expect(cancelled).toBe(true);
 });
 
