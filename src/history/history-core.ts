@@ -8,9 +8,8 @@
 import { assert } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
 import { canonicalText } from './run/canonical.ts';
-import type { Changes } from './shard/changes.ts';
 import { install, installLoaded, type Loaded } from './residency/install.ts';
-import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun, TaskRow, WaitingRow } from './shard/rows.ts';
+import type { ShardCounters, ShardRows, StoredRun, TaskRow, WaitingRow } from './shard/rows.ts';
 import type { StateWire } from './shard/state-wire.ts';
 import { commandKey, commandLacks, decide, endTooLarge } from './command-table.ts';
 import type { RunKey } from '../kernel/run-key.ts';
@@ -26,6 +25,7 @@ import { releaseQueries } from './query/query.ts';
 import type { UnsentTasks } from './run/unsent-tasks.ts';
 import type { HistoryRecord } from './run/record.ts';
 import { settleLetters } from './steps/redrive.ts';
+import type { Changes } from './shard/changes.ts';
 import type { Residency } from './shard/residency.ts';
 import { type Lacks, recordLacks } from './residency/lacks.ts';
 import type { HistoryReply, HistoryWire } from './run/history-replies.ts';
@@ -176,19 +176,9 @@ export class HistoryCore {
     return residency === undefined || residency.allHere;
   }
 
-  /** How many runs have gone whose rows, if they have any, the next checkpoints delete. */
-  get retiredWithRows(): number {
-    return this.#changes.retiredCount;
-  }
-
-  /** Runs that cannot leave memory, because their rows are not what they are. */
-  get unwrittenRuns(): number {
-    return this.#changes.unwrittenRuns;
-  }
-
   /** A load begins: what `installLoaded` wants to know of it. */
   beginLoad(): number {
-    return this.#changes.retirements;
+    return this.changes.retirements;
   }
 
   /**
@@ -198,7 +188,7 @@ export class HistoryCore {
    */
   installLoaded(loaded: readonly Loaded[], begunAt: number): boolean {
     assert(this.#stateWire !== undefined, 'rows are read with their codec');
-    if (this.#changes.retirements !== begunAt) return false;
+    if (this.changes.retirements !== begunAt) return false;
     const wires = { wire: this.#wire, stateWire: this.#stateWire };
     for (const each of loaded) installLoaded(this.#shard, each, wires);
     return true;
@@ -234,16 +224,12 @@ export class HistoryCore {
   /** What a row that was read is worth while no checkpoint becomes durable: all that there is to say of the run, less, or nothing. */
   rowStanding(runId: string): 'whole' | 'behind' | 'retired' {
     if (this.#shard.isRetired(runId)) return 'retired';
-    return this.#changes.isUnwritten(runId) || this.#shard.isBehind(runId) ? 'behind' : 'whole';
+    return this.changes.isUnwritten(runId) || this.#shard.isBehind(runId) ? 'behind' : 'whole';
   }
 
   /** There is no row of it in the table; it is not gone, though: there will be one, or must be. */
   isWithoutRow(runId: string): boolean {
     return this.#shard.runs.has(runId) || this.#shard.isBehind(runId);
-  }
-
-  get checkpointsDurable(): number {
-    return this.#changes.durableCount;
   }
 
   /** The least recently used leave, closed ones first, as far as they may, up to that many bytes. Answers how many bytes left. */
@@ -259,32 +245,16 @@ export class HistoryCore {
 
   // ── Checkpoints ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The state as it is now is what the next checkpoint brings up to date. At once, after any record; one cut at a time. */
-  cut(): void {
-    this.#changes.cut();
-  }
-
-  /**
-   * What has to be written for the cut: rows exactly as they were then, whatever has been evolved since. Encodes one run or task, and more
-   * while `goOn` says so. Undefined: call again. Later calls give the same rows, for a write that failed.
-   */
-  capture(goOn: () => boolean): ShardCheckpoint | undefined {
-    return this.#changes.capture(goOn);
-  }
-
-  /** What was captured is in the database for good: the next cut may come. */
-  durable(): void {
-    this.#changes.durable();
-  }
-
-  /** Whatever a database says of this task, it has ended: the checkpoint that deletes it is not durable yet. */
-  isGone(taskId: number): boolean {
-    return this.#changes.isGone(taskId);
+  /** What checkpoints have to write, cut by cut. */
+  get changes(): Changes {
+    const { changes } = this.#shard;
+    assert(changes !== undefined, 'checkpoints need a database');
+    return changes;
   }
 
   /** How a list of tasks shows one that is a row alone; undefined: it has ended, or is not wanted. */
   listedRow(row: TaskRow, place: TaskPlace, command: ListTasks): ListedTask | undefined {
-    if (this.#stateWire === undefined || this.isGone(row.taskId)) return undefined;
+    if (this.#stateWire === undefined || this.changes.isGone(row.taskId)) return undefined;
     return listedRow(row, place, command, this.#stateWire);
   }
 
@@ -315,12 +285,6 @@ export class HistoryCore {
   get timerWindow(): TimerWindow {
     assert(this.#timerWindow !== undefined, 'without a database all timers are in memory');
     return this.#timerWindow;
-  }
-
-  get #changes(): Changes {
-    const { changes } = this.#shard;
-    assert(changes !== undefined, 'checkpoints need a database');
-    return changes;
   }
 
   /** Everything durable, in one canonical form: two shards are equal exactly when these texts are. */

@@ -157,7 +157,7 @@ test.each(['everything', 'put-aside', 'events', 'schedules', 'preparations', 'up
 function written({ checkpoints, core }: CheckpointedShard): ShardCheckpoint {
   checkpoints.cut();
   checkpoints.capture(Infinity);
-  const checkpoint = core.capture(() => true);
+  const checkpoint = core.changes.capture(() => true);
   if (checkpoint === undefined) throw new Error('not captured');
   checkpoints.write('written');
   return checkpoint;
@@ -289,17 +289,17 @@ describe('a task that has ended', () => {
     const shard = new CheckpointedShard();
     shard.start();
     const { taskId } = shard.pendingTask('workflowTask');
-    expect(shard.core.isGone(taskId)).toBe(false);
+    expect(shard.core.changes.isGone(taskId)).toBe(false);
     written(shard);
     shard.pollWorkflowTask();
-    expect(shard.core.isGone(taskId)).toBe(true);
+    expect(shard.core.changes.isGone(taskId)).toBe(true);
     shard.checkpoints.cut();
-    expect(shard.core.isGone(taskId), 'while its deletion is on its way').toBe(true);
-    while (!shard.checkpoints.capture(1)) expect(shard.core.isGone(taskId)).toBe(true);
+    expect(shard.core.changes.isGone(taskId), 'while its deletion is on its way').toBe(true);
+    while (!shard.checkpoints.capture(1)) expect(shard.core.changes.isGone(taskId)).toBe(true);
     shard.checkpoints.write('failed');
-    expect(shard.core.isGone(taskId), 'and when that has failed').toBe(true);
+    expect(shard.core.changes.isGone(taskId), 'and when that has failed').toBe(true);
     shard.checkpoints.write('written');
-    expect(shard.core.isGone(taskId)).toBe(false);
+    expect(shard.core.changes.isGone(taskId)).toBe(false);
   });
 });
 
@@ -308,13 +308,13 @@ describe('what cannot be encoded', () => {
     const wire = { ...stateCodec };
     const shard = new ShardUnderTest({}, wire);
     shard.start();
-    shard.core.cut();
+    shard.core.changes.cut();
     wire.encodeRun = () => {
       throw new Error('no bytes for this');
     };
     shard.complete(shard.pollWorkflowTask(), [startTimer()]);
-    expect(() => shard.core.capture(() => true)).toThrow('no bytes for this');
-    expect(() => shard.core.capture(() => true), 'nor are the others written without it').toThrow('no bytes for this');
+    expect(() => shard.core.changes.capture(() => true)).toThrow('no bytes for this');
+    expect(() => shard.core.changes.capture(() => true), 'nor are the others written without it').toThrow('no bytes for this');
     shard.fireNextTimer();
     expect(shard.history()).toContain('timerFired');
   });

@@ -232,7 +232,7 @@ export class Checkpoints {
   }
 
   cut(): void {
-    this.#shard.core.cut();
+    this.#shard.core.changes.cut();
     this.#atCut = canonicalText(this.folded);
     this.#recordsAtCut = this.#shard.records.length;
     this.#state = 'cut';
@@ -242,7 +242,7 @@ export class Checkpoints {
   /** True: all of it. */
   capture(encodedMax: number): boolean {
     let left = encodedMax;
-    this.#checkpoint = this.#shard.core.capture(() => --left > 0);
+    this.#checkpoint = this.#shard.core.changes.capture(() => --left > 0);
     if (this.#checkpoint === undefined) return false;
     this.#state = 'captured';
     return true;
@@ -250,7 +250,7 @@ export class Checkpoints {
 
   /** `lost`: it was written, and nobody knows. */
   write(outcome: 'written' | 'failed' | 'lost'): void {
-    const checkpoint = this.#shard.core.capture(() => true);
+    const checkpoint = this.#shard.core.changes.capture(() => true);
     assert(checkpoint !== undefined);
     assert.equal(checkpoint, this.#checkpoint, 'what is tried again is the same');
     if (outcome === 'failed') return this.checkWindow();
@@ -259,7 +259,7 @@ export class Checkpoints {
     const core = installed(this.table, this.#wire);
     assert.equal(core.canonicalState(), this.#atCut, 'the rows are the state at the cut');
     if (outcome === 'lost') return this.checkWindow();
-    this.#shard.core.durable();
+    this.#shard.core.changes.durable();
     this.#state = 'none';
     this.count++;
     this.checkWindow();
@@ -278,7 +278,7 @@ export class Checkpoints {
     const { timers, transfers, tasksAside } = this.folded;
     for (const taskId of this.table.taskIds) {
       const pending = timers.get(taskId) ?? transfers.get(taskId) ?? tasksAside.get(taskId);
-      const gone = this.#shard.core.isGone(taskId);
+      const gone = this.#shard.core.changes.isGone(taskId);
       assert.equal(gone, pending === undefined, `task ${taskId} is ${gone ? 'gone' : 'in a window'} and ${pending?.kind ?? 'ended'}`);
     }
   }
@@ -295,8 +295,8 @@ export class Checkpoints {
     assert(restarted !== undefined);
     for (const record of this.#shard.records.slice(restarted.records)) restarted.core.evolve(record);
     assert.equal(restarted.core.canonicalState(), this.#shard.core.canonicalState(), 'rows and tail are the state');
-    restarted.core.cut();
-    const checkpoint = restarted.core.capture(() => true);
+    restarted.core.changes.cut();
+    const checkpoint = restarted.core.changes.capture(() => true);
     assert(checkpoint !== undefined);
     restarted.table.write(checkpoint, this.#order);
     const again = installed(restarted.table, this.#wire).canonicalState();

@@ -688,8 +688,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'cuts events when it cuts state, committed or not',
     file: 'src/actors/history/durable/history-checkpoints.ts',
-    search: 'this.#options.core.cut();\n  }\n\n  cutCommitted(): void {\n    this.#options.store.cut();',
-    replace: 'this.#options.core.cut();\n    this.#options.store.cut();\n  }\n\n  cutCommitted(): void {',
+    search: 'this.#options.core.changes.cut();\n  }\n\n  cutCommitted(): void {\n    this.#options.store.cut();',
+    replace: 'this.#options.core.changes.cut();\n    this.#options.store.cut();\n  }\n\n  cutCommitted(): void {',
     caughtBy: 'seeds of history shards',
     shows: ['T12'],
   },
@@ -729,7 +729,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'installs a load though runs were deleted since it began',
     file: 'src/history/history-core.ts',
-    search: 'if (this.#changes.retirements !== begunAt) return false;',
+    search: 'if (this.changes.retirements !== begunAt) return false;',
     replace: '',
     caughtBy: 'scenarios',
     shows: ['I3'],

@@ -64,8 +64,7 @@ export function completeActivityTask(draft: Draft, command: CompleteActivityTask
   }
   const startedEventId = writeStartedEvent(changing, scheduledEventId);
   changing.addOrBuffer('activityTaskCompleted', { result, scheduledEventId, startedEventId, identity, workerVersion: undefined });
-  noteEnd(changing, activity);
-  ensureWorkflowTask(changing);
+  tellEnd(changing, activity);
   return { kind: 'done' };
 }
 
@@ -104,8 +103,7 @@ export function cancelActivityTask(draft: Draft, command: CancelActivityTask): H
     identity: command.identity,
     workerVersion: undefined,
   });
-  noteEnd(changing, activity);
-  ensureWorkflowTask(changing);
+  tellEnd(changing, activity);
   return { kind: 'done' };
 }
 
@@ -167,8 +165,7 @@ function failOrRetry(
     retryState: decision.retryState,
     workerVersion: undefined,
   });
-  noteEnd(run, activity);
-  ensureWorkflowTask(run);
+  tellEnd(run, activity);
 }
 
 function retryActivity(run: RunDraft, activity: Activity, intervalMs: number, failure: OpaqueFailure | undefined): void {
@@ -210,9 +207,10 @@ export function writeStartedEvent(run: RunDraft, scheduledEventId: number): numb
   return run.addOrBuffer('activityTaskStarted', attributes, { timeMs: activity.startedTimeMs });
 }
 
-/** No list finds the workflow by an activity that is over. */
-function noteEnd(run: RunDraft, activity: Activity): void {
+/** The workflow hears of the end; no list finds it by an activity that is over. */
+function tellEnd(run: RunDraft, activity: Activity): void {
   if (isPaused(activity)) notePauseInfo(run);
+  ensureWorkflowTask(run);
 }
 
 export function fireActivityRetry(draft: Draft, task: TaskOf<'activityRetry'>): void {

@@ -2,7 +2,6 @@
 import { writeStartedEvent } from './activity-close.ts';
 import { isPaused } from '../steps/activity-task.ts';
 import { closesActivity } from '../run/event-meanings.ts';
-import type { HistoryEvent } from '../run/events.ts';
 import { notePauseInfo } from '../steps/pause-info.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from '../steps/completion.ts';
 
@@ -19,12 +18,8 @@ export function requestCancelActivityTask(
   const { scheduledEventId } = a;
   if (scheduledEventId <= 0) return bad(cause, 'ScheduledEventId is not set on RequestCancelActivityTaskCommand.');
   const activity = run.run.activities.get(scheduledEventId);
-  if (activity === undefined && !closeIsBuffered(completion, scheduledEventId)) {
-    return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
-  }
-  if (activity !== undefined && activity.cancelRequestedEventId !== 0) {
-    return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
-  }
+  const isOver = activity === undefined ? !closeIsBuffered(completion, scheduledEventId) : activity.cancelRequestedEventId !== 0;
+  if (isOver) return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
   const requestedEventId = run.add(
     'activityTaskCancelRequested',
     { scheduledEventId, workflowTaskCompletedEventId: completedEventId },
@@ -55,12 +50,7 @@ export function noteCancelledPaused(completion: Completion): void {
 
 /** Looked for once: one task may ask for as many cancellations as it has commands, with as many events buffered. */
 function closeIsBuffered(completion: Completion, scheduledEventId: number): boolean {
-  completion.closesBuffered ??= closesAmong(completion.run.run.buffered);
+  const { buffered } = completion.run.run;
+  completion.closesBuffered ??= new Set(buffered.filter(closesActivity).map(({ attributes }) => attributes.scheduledEventId));
   return completion.closesBuffered.has(scheduledEventId);
-}
-
-function closesAmong(buffered: readonly HistoryEvent[]): Set<number> {
-  const closed = new Set<number>();
-  for (const event of buffered) if (closesActivity(event)) closed.add(event.attributes.scheduledEventId);
-  return closed;
 }

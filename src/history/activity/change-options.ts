@@ -51,13 +51,10 @@ function withField(
     case 'taskQueue.name':
       return { ...options, taskQueue: { ...options.taskQueue, name: change.taskQueue } };
     case 'scheduleToCloseTimeout':
-      return { ...options, scheduleToCloseTimeoutMs: change.scheduleToCloseTimeoutMs };
     case 'scheduleToStartTimeout':
-      return { ...options, scheduleToStartTimeoutMs: change.scheduleToStartTimeoutMs };
     case 'startToCloseTimeout':
-      return { ...options, startToCloseTimeoutMs: change.startToCloseTimeoutMs };
     case 'heartbeatTimeout':
-      return { ...options, heartbeatTimeoutMs: change.heartbeatTimeoutMs };
+      return { ...options, [`${field}Ms`]: change[`${field}Ms`] };
     case 'retryPolicy':
     case 'retryPolicy.initialInterval':
     case 'retryPolicy.backoffCoefficient':
@@ -81,23 +78,18 @@ function withField(
 
 type RetryField = Extract<ActivityOptionField, `retryPolicy${string}`>;
 
+const retryFields = {
+  'retryPolicy.initialInterval': 'initialIntervalMs',
+  'retryPolicy.backoffCoefficient': 'backoffCoefficient',
+  'retryPolicy.maximumInterval': 'maximumIntervalMs',
+  'retryPolicy.maximumAttempts': 'maximumAttempts',
+  'retryPolicy.nonRetryableErrorTypes': 'nonRetryableErrorTypes',
+} as const satisfies { readonly [Field in Exclude<RetryField, 'retryPolicy'>]: keyof RetryPolicy };
+
 function withRetryField(policy: RetryPolicy, change: RetryPolicy, field: RetryField): RetryPolicy {
-  switch (field) {
-    case 'retryPolicy':
-      return change;
-    case 'retryPolicy.initialInterval':
-      return { ...policy, initialIntervalMs: change.initialIntervalMs };
-    case 'retryPolicy.backoffCoefficient':
-      return { ...policy, backoffCoefficient: change.backoffCoefficient };
-    case 'retryPolicy.maximumInterval':
-      return { ...policy, maximumIntervalMs: change.maximumIntervalMs };
-    case 'retryPolicy.maximumAttempts':
-      return { ...policy, maximumAttempts: change.maximumAttempts };
-    case 'retryPolicy.nonRetryableErrorTypes':
-      return { ...policy, nonRetryableErrorTypes: change.nonRetryableErrorTypes };
-    default:
-      return unreachable(field);
-  }
+  if (field === 'retryPolicy') return change;
+  const name = retryFields[field];
+  return { ...policy, [name]: change[name] };
 }
 
 /** Equal but for what an operator cannot change. */

@@ -1,4 +1,3 @@
-import { unreachable } from '../../kernel/assert.ts';
 import type { PriorityFields } from '../../kernel/priority.ts';
 
 /** An activity or a child takes from its workflow each part of the priority that it does not set itself. */
@@ -18,8 +17,13 @@ export function dispatchPriority(wire: PriorityWire, priority: Uint8Array | unde
 }
 
 /** A path of a field mask, in its JSON form. */
-export type PriorityPath = 'priority' | PriorityField;
-export type PriorityField = 'priority.priorityKey' | 'priority.fairnessKey' | 'priority.fairnessWeight';
+export type PriorityPath = 'priority' | `priority.${keyof PriorityFields}`;
+
+const fieldOf = {
+  'priority.priorityKey': 'priorityKey',
+  'priority.fairnessKey': 'fairnessKey',
+  'priority.fairnessWeight': 'fairnessWeight',
+} as const satisfies { readonly [Path in Exclude<PriorityPath, 'priority'>]: keyof PriorityFields };
 
 type PriorityWire = {
   decodePriority(priority: Uint8Array): PriorityFields;
@@ -37,16 +41,8 @@ export function changedPriority(
   if (path === 'priority') return change;
   const changed = change === undefined ? nothingSet : wire.decodePriority(change);
   const priority = own === undefined ? nothingSet : wire.decodePriority(own);
-  switch (path) {
-    case 'priority.priorityKey':
-      return wire.encodePriority({ ...priority, priorityKey: changed.priorityKey });
-    case 'priority.fairnessKey':
-      return wire.encodePriority({ ...priority, fairnessKey: changed.fairnessKey });
-    case 'priority.fairnessWeight':
-      return wire.encodePriority({ ...priority, fairnessWeight: changed.fairnessWeight });
-    default:
-      return unreachable(path);
-  }
+  const name = fieldOf[path];
+  return wire.encodePriority({ ...priority, [name]: changed[name] });
 }
 
 /** However they are written; none says as much as one that sets nothing. */

@@ -121,12 +121,7 @@ export function markClosed(run: Run, closedAs: number, timeMs: number, successor
   run.timeoutTaskId = 0;
   run.backoffTaskId = 0;
   run.attemptBytes = 0;
-  run.activities = none.activities;
-  run.activityIds = none.activityIds;
-  run.timers = none.timers;
-  run.children = none.children;
-  run.externalSignals = none.externalSignals;
-  run.externalCancels = none.externalCancels;
+  Object.assign(run, none);
 }
 
 /** A failed or timed-out attempt on a sticky queue costs only the stickiness; on the normal queue it makes the next one transient. */

@@ -99,13 +99,13 @@ function takeBack(shard: Shard, run: Run): void {
 function isBehind(shard: Shard, key: RunKey): boolean {
   if (shard.isBehind(key.runId)) return true;
   if (!shard.isLost(key)) return false;
-  shard.leaveBehind(key, 'its row is missing');
+  shard.residency?.behind.add(key, 'its row is missing');
   return true;
 }
 
 /** The record waits until the row of the run can be read. A run that ends for good needs no row for that. */
 function waitFor(shard: Shard, record: HistoryRecord, { facts }: RunChange, key: RunKey): undefined {
-  shard.letWait(key.runId, record);
+  shard.residency?.behind.wait(key.runId, record);
   if (facts.some(({ fact }) => fact.kind === 'runForgotten')) shard.retire([key]);
 }
 
@@ -152,7 +152,7 @@ function beginLetter(shard: Shard, record: HistoryRecord, begun: BegunLetter): v
 
 function addTask(shard: Shard, record: HistoryRecord, task: PendingTask): void {
   const run = shard.change(task.key.runId);
-  if (run === undefined && shard.isBehind(task.key.runId)) shard.letWait(task.key.runId, record);
+  if (run === undefined && shard.isBehind(task.key.runId)) shard.residency?.behind.wait(task.key.runId, record);
   else assert(run !== undefined || isLastMessage(task) || !shard.isRunCold(task.key), 'a run is loaded before it gets a task');
   shard.addTask(task);
   if (run !== undefined) rememberTask(run, task);

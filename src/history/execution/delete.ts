@@ -8,11 +8,10 @@
  *
  * As in Temporal an open run is terminated first, for the reason that clients know.
  */
-import type { RunKey } from '../../kernel/run-key.ts';
 import type { DeleteWorkflow } from '../commands/history-commands.ts';
 import type { Draft } from '../draft/draft.ts';
 import { findAnyRun, findRun, workflowNotFound } from '../run/reject.ts';
-import type { HistoryReply } from '../run/history-replies.ts';
+import { type HistoryReply, done } from '../run/history-replies.ts';
 import { forgetSchedule } from '../steps/end-of-run.ts';
 import { isOf, isRunning } from '../run/state.ts';
 import { terminateByServer } from '../steps/close.ts';
@@ -22,11 +21,11 @@ export function deleteWorkflow(draft: Draft, command: DeleteWorkflow): HistoryRe
   if (draft.retiresUnread(command.key)) return { kind: 'done' };
   const run = command.isPurge === true ? findAnyRun(shard, command.key) : findRun(shard, command.key);
   // Its row is gone, and records wait for it.
-  if (run === undefined && shard.isBehind(command.key.runId)) return deleteUnread(draft, command.key);
-  if (run === undefined) return workflowNotFound(command.key);
-  if (run.preparation !== undefined) {
-    draft.retire(run.key);
-    return { kind: 'done' };
+  if (run === undefined && !shard.isBehind(command.key.runId)) return workflowNotFound(command.key);
+  if (run === undefined || run.preparation !== undefined) {
+    const { namespaceId, workflowId, runId } = command.key;
+    draft.retire(run?.key ?? { namespaceId, workflowId, runId });
+    return done;
   }
   const deleting = draft.open(run);
   if (isOf('schedule', run)) {
@@ -38,10 +37,5 @@ export function deleteWorkflow(draft: Draft, command: DeleteWorkflow): HistoryRe
   else if (shard.aside.has(run.key.runId)) deleting.addShardFact({ kind: 'runTakenBack' });
   deleting.finishTask(deleting.run.retentionTaskId);
   deleting.forget();
-  return { kind: 'done' };
-}
-
-function deleteUnread(draft: Draft, { namespaceId, workflowId, runId }: RunKey): HistoryReply {
-  draft.retire({ namespaceId, workflowId, runId });
   return { kind: 'done' };
 }

@@ -154,13 +154,8 @@ export function startReply(run: RunView, started: boolean): StartReply {
 function startedChild(draft: Draft, key: RunKey): StartReply {
   const { runId } = key;
   const run = findRun(draft.shard, key);
-  return {
-    kind: 'started',
-    runId,
-    firstExecutionRunId: runId,
-    started: true,
-    status: run === undefined ? status.running : shownStatus(run),
-  };
+  const statusNow = run === undefined ? status.running : shownStatus(run);
+  return { kind: 'started', runId, firstExecutionRunId: runId, started: true, status: statusNow };
 }
 
 function alreadyStarted(run: RunView, message: string): Rejected {
@@ -228,10 +223,8 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
 /** Callbacks of updates have limits of their own: each update has one, and one for each of its callbacks. */
 export function attachedRequestIds({ requestIds, callbacks }: RunView): number {
   const ofUpdates = new Set(callbacks.flatMap(({ update, attachedBy }) => (update === undefined ? [] : attachedBy)));
-  let count = 0;
-  for (const { eventType, requestId } of requestIds)
-    if (eventType === eventTypeNumber.workflowExecutionOptionsUpdated && !ofUpdates.has(requestId)) count++;
-  return count;
+  const { workflowExecutionOptionsUpdated: attached } = eventTypeNumber;
+  return requestIds.filter(({ eventType, requestId }) => eventType === attached && !ofUpdates.has(requestId)).length;
 }
 
 const noneAttached: StartCallbacks = { callbacks: [], callbacksMax: 0 };

@@ -100,7 +100,7 @@ function orUnread(shard: Shard, { taskId }: TaskRow, kind: UnreadTask['kind'], i
   try {
     install();
   } catch (error) {
-    shard.leaveTaskUnread({ taskId, kind, error });
+    shard.residency?.unread.set(taskId, { taskId, kind, error });
   }
 }
 
@@ -143,16 +143,16 @@ export function installLoaded(shard: Shard, { key, currentRunId, run }: Loaded, 
   switch (key.kind) {
     case 'run':
       if (!shard.isRunCold(key)) return;
-      if (run === undefined || !installRow(shard, run, wires)) return shard.noteAbsent(runName(key));
+      if (run === undefined || !installRow(shard, run, wires)) return shard.residency?.absent(runName(key));
       // It is likely to be asked for as the newest one too.
       if (currentRunId === key.runId && shard.isCurrentCold(key)) installPointer(shard, key);
       return;
     case 'current': {
       if (!shard.isCurrentCold(key)) return;
       if (currentRunId === undefined && run !== undefined) decodeRow(run, wires.stateWire);
-      if (currentRunId === undefined) return shard.noteAbsent(currentName(key));
+      if (currentRunId === undefined) return shard.residency?.absent(currentName(key));
       const isThere = shard.runs.has(currentRunId) || (run !== undefined && installRow(shard, run, wires));
-      if (!isThere) return shard.noteAbsent(currentName(key));
+      if (!isThere) return shard.residency?.absent(currentName(key));
       return installPointer(shard, { ...key, runId: currentRunId });
     }
     case 'childStart': {
@@ -160,7 +160,7 @@ export function installLoaded(shard: Shard, { key, currentRunId, run }: Loaded, 
       if (shard.childStarts.has(childStartKey(startedBy))) return;
       // Its row cannot be read: this says why.
       if (run !== undefined) decodeRow(run, wires.stateWire);
-      if (currentRunId === undefined || shard.isRetired(currentRunId)) return shard.noteAbsent(childStartName(startedBy));
+      if (currentRunId === undefined || shard.isRetired(currentRunId)) return shard.residency?.absent(childStartName(startedBy));
       return shard.installChildStart(childStartKey(startedBy), currentRunId);
     }
   }

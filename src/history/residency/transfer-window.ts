@@ -203,7 +203,7 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
     const { taskId } = row;
     const atMatching = row.atMatching || this.isAtMatching(taskId);
     if (this.isReading && (atMatching || !this.#isNext(taskId))) return;
-    if (this.shard.isUnread(taskId)) return;
+    if (this.shard.residency?.unread.has(taskId) === true) return;
     const task = installTransfer(this.shard, { ...row, atMatching }, this.wire);
     if (!this.shard.transfers.has(taskId)) return;
     // With no page it is there to be looked at.

@@ -64,9 +64,7 @@ export function isAttached({ callbacks }: RunView, updateId: string, requestId: 
 }
 
 export function callbacksOfUpdate({ callbacks }: RunView, updateId: string): number {
-  let count = 0;
-  for (const { update } of callbacks) if (update?.updateId === updateId) count++;
-  return count;
+  return callbacks.filter(({ update }) => update?.updateId === updateId).length;
 }
 
 /** What a failure may take in a run that keeps it for those who are to be told; a larger one is not told in its own words. */

@@ -84,17 +84,11 @@ export function emptyVolatile(): Volatile {
 export function changeVolatile(volatile: Volatile, change: VolatileChange): void {
   switch (change.kind) {
     case 'historyAwaited':
-      addWait(volatile.waiters, change.runId, change.waiter);
-      volatile.waitingOn.set(change.waiter.askId, change.runId);
-      return;
+      return addWait(volatile, volatile.waiters, change.runId, change.waiter);
     case 'queryBuffered':
-      addWait(volatile.queries, change.runId, change.query);
-      volatile.waitingOn.set(change.query.askId, change.runId);
-      return;
+      return addWait(volatile, volatile.queries, change.runId, change.query);
     case 'letterAwaited':
-      addWait(volatile.letterWaits, change.markKey, { askId: change.askId });
-      volatile.waitingOn.set(change.askId, change.markKey);
-      return;
+      return addWait(volatile, volatile.letterWaits, change.markKey, { askId: change.askId });
     case 'waitEnded': {
       const on = volatile.waitingOn.get(change.askId);
       if (on === undefined) return;
@@ -112,9 +106,7 @@ export function changeVolatile(volatile: Volatile, change: VolatileChange): void
       volatile.speculative.delete(change.runId);
       return;
     case 'updateAwaited':
-      addWait(volatile.updateWaits, change.runId, change.wait);
-      volatile.waitingOn.set(change.wait.askId, change.runId);
-      return;
+      return addWait(volatile, volatile.updateWaits, change.runId, change.wait);
     case 'updatePending':
       return setUpdate(volatile, change.runId, change.update);
     case 'updateEnded':
@@ -127,10 +119,14 @@ export function changeVolatile(volatile: Volatile, change: VolatileChange): void
   }
 }
 
-function addWait<Wait extends { readonly askId: number }>(waits: Map<string, Map<number, Wait>>, runId: string, wait: Wait): void {
-  const others = waits.get(runId);
-  if (others === undefined) waits.set(runId, new Map([[wait.askId, wait]]));
+type Waits<Wait> = Map<string, Map<number, Wait>>;
+
+/** `on`: a run id, or the key of a letter's mark. */
+function addWait<Wait extends LetterWait>({ waitingOn }: Volatile, waits: Waits<Wait>, on: string, wait: Wait): void {
+  const others = waits.get(on);
+  if (others === undefined) waits.set(on, new Map([[wait.askId, wait]]));
   else others.set(wait.askId, wait);
+  waitingOn.set(wait.askId, on);
 }
 
 function setUpdate(volatile: Volatile, runId: string, update: PendingUpdate): void {
@@ -155,7 +151,7 @@ function endUpdate({ updates, updateBytes }: Volatile, runId: string, updateId: 
   else updateBytes.delete(update.namespaceId);
 }
 
-function endWait<Wait>(waits: Map<string, Map<number, Wait>>, runId: string, askId: number): void {
+function endWait<Wait>(waits: Waits<Wait>, runId: string, askId: number): void {
   const others = waits.get(runId);
   if (others?.delete(askId) === true && others.size === 0) waits.delete(runId);
 }

@@ -51,17 +51,20 @@ export class Changes {
 
   // ── For whoever writes checkpoints ─────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The state as it is now is what the next checkpoint brings up to date. At once, after any record. */
   cut(): void {
     assert(this.#cut === undefined, 'one cut at a time');
     this.#cut = new Cut(this.#shard, this.#behind.cut(), this.#since, this.#wire, this.#onEncoded);
     this.#since = new ChangeSet(this.#shard.taskIdLast);
   }
 
+  /** Rows exactly as they were at the cut, whatever has been evolved since (`Cut.capture`). */
   capture(goOn: () => boolean): ShardCheckpoint | undefined {
     assert(this.#cut !== undefined, 'a cut is captured');
     return this.#cut.capture(goOn);
   }
 
+  /** What was captured is in the database for good. */
   durable(): void {
     assert(this.#cut?.captured === true, 'what is durable was captured');
     this.#durableCount++;

@@ -61,11 +61,8 @@ export class Residency {
   absent(name: string): void {
     this.#absent.delete(name);
     this.#absent.add(name);
-    if (this.#absent.size <= absentMax) return;
-    for (const oldest of this.#absent) {
-      this.#absent.delete(oldest);
-      return;
-    }
+    const [oldest = name] = this.#absent;
+    if (this.#absent.size > absentMax) this.#absent.delete(oldest);
   }
 
   /** Somebody wants to delete a run whose row cannot be read: that is decided without it. `asked`: as it was asked for. */

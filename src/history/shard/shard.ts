@@ -17,8 +17,7 @@ import { ChildStarts } from '../run/child-starts.ts';
 import type { StateWire } from './state-wire.ts';
 import type { ExecutionId, RunKey } from '../../kernel/run-key.ts';
 import { lastMessageOf } from '../run/last-message.ts';
-import type { HistoryRecord } from '../run/record.ts';
-import { childStartName, currentName, Residency, runName, type StartedBy, type UnreadTask } from './residency.ts';
+import { childStartName, currentName, Residency, runName, type StartedBy } from './residency.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from '../run/state.ts';
 import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from '../run/tasks.ts';
 import { TimerQueue, type TimerView } from '../run/timer-queue.ts';
@@ -365,19 +364,6 @@ export class Shard implements ShardView {
     return this.transfers.has(taskId) || this.#timers.get(taskId) !== undefined || this.#tasksAside.has(taskId);
   }
 
-  /** The row of the task cannot be read, and that has been noted. */
-  isUnread(taskId: number): boolean {
-    return this.#residency?.unread.has(taskId) === true;
-  }
-
-  leaveTaskUnread(task: UnreadTask): void {
-    this.#residency?.unread.set(task.taskId, task);
-  }
-
-  noteAbsent(name: string): void {
-    this.#residency?.absent(name);
-  }
-
   /** Whether the run's row says what the run is. */
   isWritten({ key: { runId } }: RunView): boolean {
     return this.#changes?.isUnwritten(runId) === false && !this.#aside.has(runId);
@@ -415,15 +401,6 @@ export class Shard implements ShardView {
   /** The table was asked for a run that the journal goes on with, and has none: that is damage as well. */
   isLost(key: RunKey): boolean {
     return !this.#keepsAll && !this.#runs.has(key.runId) && !this.isRetired(key.runId) && this.#residency?.isAbsent(runName(key)) === true;
-  }
-
-  leaveBehind(key: RunKey, reason: string): void {
-    this.#residency?.behind.add(key, reason);
-  }
-
-  /** The record has changed the shard, but for that run. */
-  letWait(runId: string, record: HistoryRecord): void {
-    this.#residency?.behind.wait(runId, record);
   }
 
   /** The run is in memory again, with the records that have waited: its row is behind it. */

@@ -242,7 +242,5 @@ const noQueries: ReadonlyMap<string, Uint8Array> = new Map();
 
 function takeQueries(draft: Draft, runId: string): ReadonlyMap<string, Uint8Array> {
   if (draft.volatile.queries.size === 0) return noQueries;
-  const queries = new Map<string, Uint8Array>();
-  for (const { queryId, query } of draft.waitingQueries(runId)) queries.set(queryId, query);
-  return queries;
+  return new Map(draft.waitingQueries(runId).map(({ queryId, query }) => [queryId, query]));
 }

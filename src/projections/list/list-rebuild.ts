@@ -156,7 +156,7 @@ export class ListRebuild {
 
   #begin(step: Step, reason: RebuildReason | undefined): void {
     const { core, clock } = this.#options;
-    this.#progress = new Progress(step, reason, core.checkpointsDurable, clock.monoMs());
+    this.#progress = new Progress(step, reason, core.changes.durableCount, clock.monoMs());
     this.#failures = 0;
     if (this.#isRunning) this.#pause.end();
     else void this.#run();
@@ -222,14 +222,14 @@ export class ListRebuild {
   }
 
   #wait(progress: Progress): void {
-    progress.mark = this.#options.core.checkpointsDurable;
+    progress.mark = this.#options.core.changes.durableCount;
     progress.step = 'wait';
   }
 
   #hasAllBefore({ mark }: Progress): boolean {
     const { checkpointer, rows, core } = this.#options;
     // The first of them may have been under way.
-    return (checkpointer.unwritten.records <= 0 || core.checkpointsDurable >= mark + 2) && rows.canBeMade;
+    return (checkpointer.unwritten.records <= 0 || core.changes.durableCount >= mark + 2) && rows.canBeMade;
   }
 
   async #end(progress: Progress): Promise<void> {
@@ -258,14 +258,14 @@ export class ListRebuild {
   async #runsPage(progress: Progress): Promise<void> {
     const { table, core, turns } = this.#options;
     if (this.#isStale(progress)) return;
-    const asOf = core.checkpointsDurable;
+    const asOf = core.changes.durableCount;
     const found = await table.read((database, journal) => database.runs(journal, progress.afterRunId, RUNS_AT_ONCE, RUN_BYTES_AT_ONCE));
     if (found === 'fenced') return this.#fenced();
     const summaries: RunSummary[] = [];
     const unread: { row: RunRow; error: unknown }[] = [];
     await turns.through(this.#decode(found, summaries, unread));
     // A commit whose answer was lost has landed: what was read may be older than what is said of it.
-    if (this.#isStale(progress) || core.checkpointsDurable !== asOf) return;
+    if (this.#isStale(progress) || core.changes.durableCount !== asOf) return;
     if (!(await this.#write(summaries))) return;
     for (const each of unread) this.#tellUnread(progress, each.row, each.error);
     progress.runs += summaries.length;
@@ -331,10 +331,10 @@ export class ListRebuild {
   async #straysPage(progress: Progress): Promise<void> {
     const { table, core, database, journal, checkpointer } = this.#options;
     if (this.#isStale(progress)) return;
-    const asOf = core.checkpointsDurable;
+    const asOf = core.changes.durableCount;
     const found = await table.read((tables, of) => tables.strayRows(of, progress.afterRow, WALKED_AT_ONCE));
     if (found === 'fenced') return this.#fenced();
-    if (this.#isStale(progress) || core.checkpointsDurable !== asOf) return;
+    if (this.#isStale(progress) || core.changes.durableCount !== asOf) return;
     const gone = found.strays.filter(({ runId }) => !core.isWithoutRow(runId));
     if (gone.length > 0 && (await database.flush(journal, checkpointer.fence, [], gone)) === 'fenced') return this.#fenced();
     progress.removedRows += gone.length;

@@ -207,7 +207,7 @@ export class EvictingShard extends HeardShard {
     const here = new Map(super.transfers().map((task) => [task.taskId, task]));
     const { tasksAside } = this.checkpoints.folded;
     for (const { taskId, task, aside: waitsAside } of this.checkpoints.table.rows.transferTasks) {
-      if (here.has(taskId) || waitsAside || tasksAside.has(taskId) || core.isGone(taskId)) continue;
+      if (here.has(taskId) || waitsAside || tasksAside.has(taskId) || core.changes.isGone(taskId)) continue;
       here.set(taskId, stateCodec.decodeTask(task) as TransferTask);
     }
     return [...here.values()].toSorted((one, other) => one.taskId - other.taskId);
@@ -574,8 +574,8 @@ export class TwoShards {
     for (const row of table.transfersInQueue) restarted.transferWindow.install(row);
     assert(restarted.core.installLoaded(table.load(table.keys), restarted.core.beginLoad()));
     assert.equal(restarted.core.canonicalState(), whole.core.canonicalState(), 'a restart loads what the journal goes on with');
-    restarted.core.cut();
-    const checkpoint = restarted.core.capture(() => true);
+    restarted.core.changes.cut();
+    const checkpoint = restarted.core.changes.capture(() => true);
     assert(checkpoint !== undefined);
     table.write(checkpoint, 'rows first');
     assert.equal(installed(table, stateCodec).canonicalState(), whole.core.canonicalState(), 'and writes what has changed since');

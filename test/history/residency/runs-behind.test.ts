@@ -58,13 +58,13 @@ class DamagedShard {
   }
 
   write(): void {
-    this.core.cut();
-    const checkpoint = this.core.capture(() => true);
+    this.core.changes.cut();
+    const checkpoint = this.core.changes.capture(() => true);
     assert(checkpoint !== undefined);
     for (const { runId } of checkpoint.delta.runs) assert(!this.damaged.has(runId), 'a row that cannot be read is left as it is');
     this.table.write(checkpoint, 'rows first');
     for (const row of checkpoint.waiting) this.#waiting.set(`${row.runId} ${row.index}`, row);
-    this.core.durable();
+    this.core.changes.durable();
   }
 
   loadAll(): void {

@@ -289,7 +289,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
  */
 
 type RetirementOptions = {
-  readonly core: Pick<HistoryCore, 'shard' | 'keepsAll' | 'beginLoad' | 'retiredWithRows'>;
+  readonly core: Pick<HistoryCore, 'shard' | 'keepsAll' | 'beginLoad' | 'changes'>;
   readonly table: ShardTable<'dueRuns'>;
   readonly tenure: Pick<Tenure<HistoryCommand>, 'active' | 'after' | 'nowMs' | 'fenced'>;
   readonly submit: (command: RetireRuns) => void;
@@ -311,7 +311,7 @@ export function retireDueRuns(options: RetirementOptions, delayMs = LOOK_INTERVA
 async function look({ core, table, tenure, submit, logger }: RetirementOptions): Promise<number> {
   if (core.keepsAll) return LOOK_INTERVAL_MS;
   const begunAt = core.beginLoad();
-  const rowsMax = RUNS_MAX + Math.min(core.retiredWithRows, PASSED_OVER_MAX);
+  const rowsMax = RUNS_MAX + Math.min(core.changes.retiredCount, PASSED_OVER_MAX);
   try {
     const due = await table.read((database, journal) => database.dueRuns(journal, tenure.nowMs(), rowsMax));
     if (!tenure.active) return LOOK_INTERVAL_MS;

@@ -59,11 +59,11 @@ export class HistoryCheckpoints implements CheckpointedState {
   }
 
   get unwrittenBytes(): number {
-    return this.#options.store.unwrittenBytes + this.#options.core.unwrittenRuns * RUN_BYTES;
+    return this.#options.store.unwrittenBytes + this.#options.core.changes.unwrittenRuns * RUN_BYTES;
   }
 
   cut(): void {
-    this.#options.core.cut();
+    this.#options.core.changes.cut();
   }
 
   cutCommitted(): void {
@@ -72,7 +72,7 @@ export class HistoryCheckpoints implements CheckpointedState {
   }
 
   capture(goOn: () => boolean): boolean {
-    this.#captured ??= this.#options.core.capture(goOn);
+    this.#captured ??= this.#options.core.changes.capture(goOn);
     if (this.#captured === undefined || this.#options.visibility?.canBeMade === false) return false;
     for (let next = this.#collecting?.next(); next?.done === false; next = this.#collecting?.next()) if (!goOn()) return false;
     return true;
@@ -97,7 +97,7 @@ export class HistoryCheckpoints implements CheckpointedState {
   }
 
   durable(): void {
-    this.#options.core.durable();
+    this.#options.core.changes.durable();
     void this.#options.turns.through(this.#options.store.stored());
     void this.#options.turns.through(this.#options.visibility?.stored() ?? []);
     this.#letGo();

@@ -19,8 +19,8 @@ test('runs that were loaded come into memory some at a time, however many there 
     const workflowId = `wf-${nth}`;
     keys.push({ ...key, workflowId, runId: shard.start({ key: { ...key, workflowId } }) });
   }
-  shard.core.cut();
-  const checkpoint = shard.core.capture(() => true)!;
+  shard.core.changes.cut();
+  const checkpoint = shard.core.changes.capture(() => true)!;
   const rows = new Map(checkpoint.delta.runs.map((row) => [row.runId, row]));
 
   const core = new HistoryCore({ wire: historyWire, stateWire: stateCodecBesideHistory });

@@ -42,9 +42,9 @@ function dueWorld(count: number) {
     }
   };
   const checkpoint = (): void => {
-    core.cut();
-    const gone = new Set(core.capture(() => true)?.delta.retiredRuns.map(({ runId }) => runId));
-    core.durable();
+    core.changes.cut();
+    const gone = new Set(core.changes.capture(() => true)?.delta.retiredRuns.map(({ runId }) => runId));
+    core.changes.durable();
     rows = rows.filter(({ runId }) => !gone.has(runId));
   };
   return { records, pass, checkpoint };
