@@ -62,7 +62,6 @@ export interface AskSink {
 /** Nobody asked: the command is the actor's own (a timer, a finished task). */
 export const NOBODY = 0;
 
-/** What travels with an ask beside its request. */
 export type AskContext = {
   /** Finite, by the clock's `monoMs`: whatever is lost, no ask stays open for ever. */
   readonly deadlineMs: number;

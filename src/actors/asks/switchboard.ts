@@ -103,7 +103,6 @@ export class Switchboard<
     return askId;
   }
 
-  /** The callback is not called any more. Idempotent. */
   cancel(askId: number): void {
     this.#take(askId)?.seat.endpoint?.cancel(askId);
   }

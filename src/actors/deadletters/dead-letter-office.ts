@@ -9,7 +9,7 @@ import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { DeadLetterQueue } from '../../deadletters/letter.ts';
 import type { Asker } from '../asks/router.ts';
-import { isAskFailure, ownWork } from '../asks/asks.ts';
+import { isAskFailure, ownWork, refusalMessage } from '../asks/asks.ts';
 import type { GrowingLog, TopicSpec } from '../../ports/log.ts';
 import type { ClockAndLogger, Timer } from '../../ports/machine.ts';
 import { TopicOpener, type WantedTopic } from './topic-opener.ts';
@@ -93,8 +93,7 @@ export class DeadLetterOffice {
     const { category, sourceCluster } = queue;
     await new Promise<void>((resolve, reject) => {
       asker.askCluster({ kind: 'addDeadLetterQueue', category, sourceCluster }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), (answer) => {
-        if (isAskFailure(answer)) reject(new Error(answer.message));
-        else if (answer.kind === 'rejected') reject(new Error(answer.rejection.message));
+        if (isAskFailure(answer) || answer.kind === 'rejected') reject(new Error(refusalMessage(answer)));
         else resolve();
       });
     });
@@ -167,10 +166,8 @@ export class RedriveIntake {
     if (this.#seen !== undefined && more > 0) metrics?.counter('perdure_dlq_redrive_ignored', {}).add(more);
     // Where the topic was made anew, it begins again.
     this.#seen = end;
-    if (more > 0)
-      logger.warn('records that Kafka tools sent back are not executed: merge the dead letters instead (perdure admin queue dlq merge)', {
-        topic,
-        records: more,
-      });
+    if (more > 0) logger.warn(notExecuted, { topic, records: more });
   }
 }
+
+const notExecuted = 'records that Kafka tools sent back are not executed: merge the dead letters instead (perdure admin queue dlq merge)';

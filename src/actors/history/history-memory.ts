@@ -34,7 +34,7 @@ import { OwnCommands } from './own-commands.ts';
 import { PageReads } from './events/page-reads.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber } from '../../ports/commit-subscriber.ts';
-import type { PartitionMemory, PartitionShell, Tenure } from '../partition/partition-core.ts';
+import type { ShellMemory, Tenure } from '../partition/partition-core.ts';
 import { LoopTurns } from '../../ports/loop-turns.ts';
 import { capturedTasks, type TaskCapture } from './hand-over/task-capture.ts';
 import type { TaskHandOver } from './hand-over/hand-over.ts';
@@ -86,11 +86,7 @@ export type Registry = {
 /** A started workflow task takes the first page of its history along if that is small: the worker then needs no further ask. */
 const attachedPage = { eventsMax: PAGE_EVENTS_MAX, bytesMax: 64 * 1024 };
 
-export class HistoryMemory
-  implements
-    PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>,
-    PartitionShell<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>
-{
+export class HistoryMemory implements ShellMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect> {
   readonly core: HistoryCore;
   readonly shell = this;
   readonly subscribers: readonly CommitSubscriber<HistoryRecord>[];

@@ -100,8 +100,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   #completeWorkflowTask(askId: number, request: CompleteWorkflowTask): AskFailure | undefined {
     const { view } = this.#options.registry;
     if (view.position < request.registryPosition) {
-      const message = `the registry is read up to ${view.position} here, and up to ${request.registryPosition} elsewhere`;
-      return this.actor.notHere(message);
+      return this.actor.notHere(`the registry is read up to ${view.position} here, and up to ${request.registryPosition} elsewhere`);
     }
     return this.actor.submit(askId, resolved(request, view));
   }

@@ -67,17 +67,13 @@ export class SpeculativeTasks {
     const queue = partitionOf(key.namespaceId, taskQueue, 'workflow');
     const task = { key, historyShard: shard, scheduledEventId, stamp, expiryTimeMs, taskId: 0, priority };
     const answeredByMs = clock.monoMs() + Math.max(0, expiryTimeMs - clock.wallMs()) + ANSWER_TIMEOUT_MS;
-    router.askMatching(
-      matchingPartitionOf(queue, layout.matchingPartitions),
-      { kind: 'addWorkflowTask', queue, task, forwardedFrom: undefined, holdUntilMs: expiryTimeMs },
-      ownWork(answeredByMs),
-      (answer) => {
-        if (answer.kind === 'done') return;
-        if (answer.kind === 'stickyUnavailable')
-          this.#offer(offered, { name: taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' });
-        else this.#isNotPolled(offered);
-      },
-    );
+    const request = { kind: 'addWorkflowTask', queue, task, forwardedFrom: undefined, holdUntilMs: expiryTimeMs } as const;
+    router.askMatching(matchingPartitionOf(queue, layout.matchingPartitions), request, ownWork(answeredByMs), (answer) => {
+      if (answer.kind === 'done') return;
+      if (answer.kind === 'stickyUnavailable')
+        this.#offer(offered, { name: taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' });
+      else this.#isNotPolled(offered);
+    });
   }
 
   #isNotPolled(offered: Offered): void {

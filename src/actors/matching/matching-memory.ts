@@ -28,7 +28,7 @@ import { checkpointerOf } from '../../projections/checkpoints/partition-checkpoi
 import type { JournalId, Restored } from '../../projections/database-port.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber } from '../../ports/commit-subscriber.ts';
-import type { PartitionCore, PartitionMemory, PartitionShell, Tenure } from '../partition/partition-core.ts';
+import type { PartitionCore, ShellMemory, Tenure } from '../partition/partition-core.ts';
 import type { Clock } from '../../ports/machine.ts';
 import type { Asker, HistoryAnswer, MatchingAnswer, StartedTask } from '../asks/router.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
@@ -62,11 +62,7 @@ const COUNT_RETRY_MS = 1_000;
 const COUNT_RETRY_MS_MAX = 30_000;
 
 /** One memory of the host, from replay to the loss of ownership. Nothing but checkpoints is built from its records beside the core. */
-export class MatchingMemory
-  implements
-    PartitionMemory<HostCommand, HostReply, MatchingRecord, HostEffect>,
-    PartitionShell<HostCommand, HostReply, MatchingRecord, HostEffect>
-{
+export class MatchingMemory implements ShellMemory<HostCommand, HostReply, MatchingRecord, HostEffect> {
   readonly matching: MatchingCore<StartedTask>;
   readonly core: PartitionCore<HostCommand, HostReply, MatchingRecord, HostEffect>;
   readonly shell = this;
@@ -112,10 +108,6 @@ export class MatchingMemory
       checkpointer === undefined
         ? []
         : [{ committed: (record, position, replayed) => checkpointer.committed(recordBytes(record), position, replayed) }];
-  }
-
-  get active(): boolean {
-    return this.#tenure.active;
   }
 
   async install(restored: Restored): Promise<void> {

@@ -1,7 +1,4 @@
-/**
- * What is wrong with our appends, as far as the log has said. A refused one is not in the log: what is wrong (too few replicas in sync, a
- * setting, rights) others mend; until then it is tried again, with a rest after each attempt.
- */
+/** A refused append is not in the log: what is wrong (replicas, a setting, rights) others mend. It is tried again, with rests. */
 import type { Logger } from '../../observability/logger.ts';
 import type { Retries } from './retries.ts';
 import type { Clock } from '../../ports/machine.ts';

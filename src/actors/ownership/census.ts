@@ -117,10 +117,7 @@ export class Census implements ServerCondition {
     return (status) => this.#changed(entry, status);
   }
 
-  /**
-   * Once every partition is active or failed; or once nothing has moved for `stalledMsMax` and the cluster's at least is active: those that
-   * wait for their broker join when it is back. Rejects when the cluster's failed, or when a rival took one.
-   */
+  /** All are active or failed, or nothing moved for `stalledMsMax` and the cluster's is active. Rejects if that failed, or was taken. */
   settled(): Promise<void> {
     return this.#settled.promise;
   }
@@ -266,7 +263,6 @@ export class Census implements ServerCondition {
   }
 }
 
-/** The one partition that all others need. */
 export function withoutCluster(partition: string, cause: Error): Error {
   return new Error(`nothing can be served without ${partition}, which holds the namespaces and the key of the task tokens`, { cause });
 }
@@ -285,12 +281,12 @@ function unservedFromMs({ status, inactiveSinceMs }: Entry): number {
   }
 }
 
-function described({ name, status }: Entry, nowMs: number): UnservedPartition {
-  if (status === undefined) return { partition: name, state: 'unassigned', reason: '' };
+function described({ name: partition, status }: Entry, nowMs: number): UnservedPartition {
+  if (status === undefined) return { partition, state: 'unassigned', reason: '' };
   const { state, replayed } = status;
   const reason = state === 'active' ? silenceOf(status, nowMs) : status.reason;
-  if (state !== 'replaying') return { partition: name, state, reason };
-  return { partition: name, state, reason, replayed: { records: replayed.records, bytes: replayed.bytes } };
+  if (state !== 'replaying') return { partition, state, reason };
+  return { partition, state, reason, replayed: { records: replayed.records, bytes: replayed.bytes } };
 }
 
 function silenceOf({ reason, silentSinceMs }: PartitionStatus, nowMs: number): string {

@@ -103,8 +103,6 @@ export function mayReplace(stored: LogPosition | undefined, mine: LogPosition): 
 }
 
 const CLAIM_KEY = '@claim';
-const CLAIM_TYPE = 'Claim';
-const CLAIM_SCHEMA = 1;
 
 export type Claim = {
   /** Drawn anew for every claim: an owner whose reply was lost tells its own claim from a rival's by it (T1). */
@@ -139,10 +137,10 @@ export interface ClaimCodec {
 export function claimRecord(codec: ClaimCodec, claim: Claim, epoch: number, timeMs: number): LogRecord {
   return {
     key: CLAIM_KEY,
-    schema: CLAIM_SCHEMA,
+    schema: 1,
     epoch,
     sequence: 0,
-    type: CLAIM_TYPE,
+    type: 'Claim',
     namespace: '',
     workflowId: '',
     runId: '',

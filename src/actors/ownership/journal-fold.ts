@@ -56,10 +56,7 @@ export class JournalFold {
     this.#options = options;
   }
 
-  /**
-   * To where the fold begins: the checkpoint, or 0, or what is left of the beginning. That, and the end that the log has now; undefined when the term is
-   * over. `isLast`: no later checkpoint tells of what the log has lost.
-   */
+  /** Where the fold begins, and the end of the log; undefined: the term is over. `isLast`: no later checkpoint tells of what is lost. */
   async open(
     checkpoint: CheckpointPosition | undefined,
     elsewhere: LogPosition | undefined,

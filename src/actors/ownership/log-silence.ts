@@ -39,7 +39,6 @@ export class LogSilence {
     return this.#message;
   }
 
-  /** Since when the log is silent; undefined: it is not. */
   get sinceMs(): number | undefined {
     return this.#message === '' ? undefined : this.#waitingSinceMs;
   }
@@ -51,7 +50,6 @@ export class LogSilence {
     if (this.#timer === undefined) this.#glanceIn(Math.min(GLANCE_MS, this.#options.silenceMsMax));
   }
 
-  /** The log has answered, and more waits. */
   goesOn(): void {
     if (this.#waitingSinceMs === Infinity) return;
     this.ends();

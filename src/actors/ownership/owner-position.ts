@@ -86,7 +86,6 @@ export class OwnerPosition {
     return verdict;
   }
 
-  /** A record of that time was decided or folded. */
   wrote(timeMs: number): void {
     if (timeMs > this.#lastTimeMs) this.#lastTimeMs = timeMs;
   }

@@ -26,10 +26,7 @@ export type ClaimantOptions = {
   readonly owner: string;
   readonly clock: Clock;
   readonly random: Random;
-  /**
-   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
-   * projection will.
-   */
+  /** What is known elsewhere of this journal, and the log must still hold (T5). Nothing of the server knows it yet; a projection will. */
   readonly witness?: () => LogPosition | undefined;
 };
 

@@ -91,11 +91,7 @@ export type OwnClaim = { readonly epoch: number; readonly claim: Claim };
 
 export type ClaimStep =
   /** None yet; or the fate of the last is open, and the log is asked whether a rival is at work. */
-  | { readonly kind: 'none' }
-  /** The claim is to be appended. */
-  | { readonly kind: 'wanted'; readonly own: OwnClaim }
-  | SentClaim
-  | LandedClaim;
+  { readonly kind: 'none' } | { readonly kind: 'wanted'; readonly own: OwnClaim } | SentClaim | LandedClaim;
 
 /** `proof`: its number as a proof for reads. */
 export type SentClaim = { readonly kind: 'sent'; readonly own: OwnClaim; readonly proof: number };
@@ -158,7 +154,6 @@ export class PartitionLife {
     return this.#hasServed;
   }
 
-  /** The event means something in this state. */
   can(event: PartitionEvent): boolean {
     return partitionMachine.resolveState({ value: this.#now.state }).can({ type: event });
   }

@@ -170,7 +170,6 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     return this.#proofs.unanswered || this.#life.service?.underWay !== undefined;
   }
 
-  /** Asks to append, if there is anything. */
   append(): void {
     if (this.#trouble.resting) return;
     const { now, service } = this.#life;
@@ -203,10 +202,7 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     else if (now.state === 'claiming' && now.doubt !== undefined) now.doubt.dropsMemory = true;
   }
 
-  /**
-   * A claim of the next epoch, by the way of doubt, though nothing is: `claimed` gets its offset once it counts, and all that was decided before
-   * stands in front of it or goes again behind it. Not called where memory is lost meanwhile.
-   */
+  /** A claim of the next epoch, by way of doubt. `claimed` gets its offset once it counts: what was decided is before it, or goes again. */
   claimAnew(claimed: (offset: number) => void): void {
     this.#takeover.whenClaimed(claimed);
     const { now } = this.#life;
@@ -359,7 +355,6 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     this.#letGo('close', { state: 'released', reason: this.#reason, rival: this.#rival }, why);
   }
 
-  /** Nothing of this term of ownership goes on. */
   #letGo<Event extends 'lost' | 'fail' | 'drained' | 'close'>(event: Event, next: Next<Event>, why: string): void {
     const { now } = this.#life;
     this.#life.enter(event, next);

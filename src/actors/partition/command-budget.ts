@@ -73,19 +73,11 @@ export class BudgetShare {
   giveBack(bytes: number): void {
     this.add(-bytes);
   }
-
-  /** Gives everything back: the memory that it was counted for is dropped. */
-  giveBackAll(): void {
-    this.add(-this.#bytes);
-  }
 }
 
 /**
  * Who may wait at one actor: so many commands, and so many bytes of the process. A namespace has as much of both as it leaves to others, as an actor has
- * of the bytes (command-budget.ts):
- *
- *     one namespace asks   │ ██████████ it │            left │      half
- *     three ask            │ ████ │ ████ │ ████ │       left │      a quarter each
+ * of the bytes.
  */
 
 type Waiting = { asks: number; bytes: number };
@@ -131,11 +123,6 @@ export class Admission {
     return undefined;
   }
 
-  /** The actor's own is never refused: it must be heard in the end, and there is no more of it than of what the actor has under way. */
-  addOwn(bytes: number): void {
-    this.#share.add(bytes);
-  }
-
   /** It is decided, or will never be. */
   leave({ askId, namespaceId, bytes }: { readonly askId: number; readonly namespaceId: string; readonly bytes: number }): void {
     this.#share.giveBack(bytes);
@@ -149,7 +136,7 @@ export class Admission {
   }
 
   clear(): void {
-    this.#share.giveBackAll();
+    this.#share.giveBack(this.#share.bytes);
     this.#namespaces.clear();
     this.#asks = 0;
   }

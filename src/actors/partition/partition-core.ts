@@ -37,7 +37,7 @@ export interface EffectSink<Reply, Effect> {
 export interface PartitionShell<Command, Reply, Record, Effect> extends EffectSink<Reply, Effect> {
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
   activated?(epoch: number): void;
-  /** A command or cancellation (undefined) is in memory, its record perhaps not committed: for timers and the like. Cheap: for each one. */
+  /** A command or cancellation (undefined) took effect in memory; its record may not be committed. For timers and the like. Cheap. */
   accepted?(command: Command | undefined, record: Record | undefined): void;
   /** `error` was thrown by its decision, or its record is too large (RecordTooLarge): nothing happened; it was logged, its caller told. */
   undecided?(askId: number, command: Command, error: unknown): void;
@@ -64,6 +64,10 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
   /** What records change may not be in memory during a replay; absent: all state is. */
   readonly readAhead?: ReadAhead<Record> | undefined;
 };
+
+/** A memory that is its own shell. */
+export type ShellMemory<Command, Reply, Record, Effect> = PartitionMemory<Command, Reply, Record, Effect> &
+  PartitionShell<Command, Reply, Record, Effect>;
 
 /** Folding never waits: what records change is brought in before. */
 export interface ReadAhead<Record> {

@@ -13,8 +13,6 @@
  * own commands are the shell's to try again. `accept` repeats what the decision has done on a fork: should it throw all the same, memory is
  * half changed and the partition fails.
  *
- * Taking the journal over, appending and judging what became of it is its owner's part (partition-owner.ts).
- *
  * The per-command path allocates no promise, closure or map, and does not pass through the life-cycle machine.
  */
 import { errorText } from '../../kernel/error-text.ts';
@@ -92,7 +90,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     const { scale } = this.#options;
     const bytes = scale.bytesOf(command);
     const namespaceId = scale.namespaceOf(command);
-    if (askId === NOBODY) this.#admission.addOwn(bytes);
+    // The actor's own is never refused: it must be heard in the end, and there is no more of it than of what the actor has under way.
+    if (askId === NOBODY) this.#share.add(bytes);
     else {
       if (this.#owner.silence.message !== '') return this.notHere(this.#owner.silence.message);
       const failure = this.#admission.admit(namespaceId, bytes, scale.finishesWork(command));

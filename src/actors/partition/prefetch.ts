@@ -25,11 +25,7 @@ export interface Prefetch<Command> {
 }
 
 export type LoadTrouble = {
-  /**
-   * away:    trying again later may help
-   * damaged: what is there cannot be read
-   * full:    too many wait already
-   */
+  /** `away`: trying again later may help. `damaged`: what is there cannot be read. `full`: too many wait already. */
   readonly kind: 'away' | 'damaged' | 'full';
   readonly message: string;
 };

@@ -131,14 +131,13 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
         if (!tenure.active) return;
         await this.#send(this.#telling, entries.slice(first, first + ENTRIES_PER_TELL));
       }
-      this.#told = this.#telling.journal.offset;
-      this.#letGo();
+      this.#letGo(journal.offset);
     }
-    this.#told = this.#telling.journal.offset;
-    this.#letGo();
+    this.#letGo(this.#telling.journal.offset);
   }
 
-  #letGo(): void {
+  #letGo(told: number): void {
+    this.#told = told;
     for (const waiting of this.#waiting) if (waiting.offset <= this.#told) waiting.told();
     this.#waiting = this.#waiting.filter((waiting) => waiting.offset > this.#told);
   }

@@ -22,7 +22,7 @@ import type { OffsetRange } from '../../../ports/log.ts';
 import { JournalCompaction } from '../../partition/journal-compaction.ts';
 import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
 import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
-import type { PartitionMemory, PartitionShell, Tenure } from '../../partition/partition-core.ts';
+import type { ShellMemory, Tenure } from '../../partition/partition-core.ts';
 import { AuditTeller } from '../audit/audit-teller.ts';
 import { JobRunner } from './jobs-runner.ts';
 import { SelectionFailure, SelectionRefused, selectLetters, type AskQueue } from './jobs-selection.ts';
@@ -131,11 +131,7 @@ const SELECTION_TIMEOUT_MS = 30_000;
 const FORGET_INTERVAL_MS = 600_000;
 const UNDECIDED_DELAY_MS = 1_000;
 
-class JobsMemory
-  implements
-    PartitionMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect>,
-    PartitionShell<JobsCommand, JobsReply, JobsRecord, JobsEffect>
-{
+class JobsMemory implements ShellMemory<JobsCommand, JobsReply, JobsRecord, JobsEffect> {
   readonly core: JobsCore;
   readonly shell = this;
   readonly subscribers: readonly CommitSubscriber<JobsRecord>[];

@@ -43,9 +43,9 @@ export class JobTally {
   #notedFailures = -1;
 
   constructor({ job, window }: JobEntry) {
-    const { merged, mergedNoop, purged, restored, failed, skipped, gone } = job.counts;
+    const { selected, notTried: _, ...counts } = job.counts;
     this.#ids = job.ids;
-    this.#counts = { merged, mergedNoop, purged, restored, failed, skipped, gone };
+    this.#counts = counts;
     this.#failures = [...job.failures];
     this.#skips = [...job.skips];
     this.#noops = [...job.noops];
@@ -54,7 +54,7 @@ export class JobTally {
     for (const id of idsOf(window.settled)) this.#settled.add(id);
     for (const id of idsOf(window.unknown)) this.#unknown.add(id);
     this.#notedLetters = this.handled;
-    this.#holes = countIds(job.ids) - job.counts.selected;
+    this.#holes = countIds(job.ids) - selected;
     this.#passed = this.#holes === 0 ? 0 : countIdsUpTo(job.ids, this.#lastProcessed) + this.#settled.size - this.handled;
   }
 
@@ -159,9 +159,6 @@ export class JobTally {
 
   #count(outcome: LetterOutcome): void {
     switch (outcome.kind) {
-      case 'merged':
-        this.#counts.merged += 1;
-        return;
       case 'merged-noop':
         this.#counts.merged += 1;
         this.#counts.mergedNoop += 1;
@@ -180,6 +177,7 @@ export class JobTally {
         if (this.#passed < this.#holes) this.#passed += 1;
         else this.#counts.gone += 1;
         return;
+      case 'merged':
       case 'purged':
       case 'restored':
         this.#counts[outcome.kind] += 1;

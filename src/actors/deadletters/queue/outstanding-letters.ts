@@ -38,7 +38,6 @@ const LOOK_AGAIN_MS_MAX = 30_000;
 const LOOKS_AFTER_ASK = 5;
 /** A shard that is taken over, too, answers within that; one that is away for longer holds up its own letters alone. */
 const ALL_SHARDS_WAIT_MS = 60_000;
-/** Shards that are asked at a time. */
 const LOOKS_MAX = 8;
 
 /** `looksMin`: whoever was asked to execute a letter, and has not said that he does, may begin it yet. */

@@ -29,10 +29,8 @@ export function recordBytes(record: DeadLetterRecord): number {
   return ROW_BYTES + task.workflowId.length + failure.errorMessage.length;
 }
 
-type CheckpointedCore = Pick<QueueCore, 'state'>;
-
 export type QueueCheckpointsOptions = {
-  readonly core: CheckpointedCore;
+  readonly core: Pick<QueueCore, 'state'>;
   readonly stateWire: QueueStateWire;
   readonly sourceCluster: string;
 };

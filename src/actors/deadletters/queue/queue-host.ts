@@ -23,7 +23,7 @@ import type { JournalId, Restored } from '../../../projections/database-port.ts'
 import type { Log, OffsetRange } from '../../../ports/log.ts';
 import { PartitionActor, type ActorOptions } from '../../partition/partition-actor.ts';
 import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
-import type { PartitionMemory, PartitionShell, ReadAhead, Tenure } from '../../partition/partition-core.ts';
+import type { ReadAhead, ShellMemory, Tenure } from '../../partition/partition-core.ts';
 import { QueueStory } from '../../../deadletters/audit/queue-story.ts';
 import type { AuditAsker } from '../../asks/router.ts';
 import { AuditTeller } from '../audit/audit-teller.ts';
@@ -124,11 +124,7 @@ function journalOf({ number }: DeadLetterQueue): JournalId {
 /** Bytes of rows that the database lacks during a replay. Beyond it the replay waits for the database. */
 const FOLD_UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024;
 
-class QueueMemory
-  implements
-    PartitionMemory<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect>,
-    PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect>
-{
+class QueueMemory implements ShellMemory<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
   readonly core: QueueCore;
   readonly shell = this;
   readonly subscribers: readonly CommitSubscriber<DeadLetterRecord>[];
@@ -336,12 +332,11 @@ function commandBytes(command: DeadLetterCommand): number {
     case 'purgeLetters':
       return COMMAND_BYTES + 16 * command.letters.length;
     case 'noteOutstanding':
+    case 'restoreLetters':
       return COMMAND_BYTES + 16 * command.messageIds.length;
     case 'findPurged':
     case 'findMerged':
       return COMMAND_BYTES + 16 * command.ids.length;
-    case 'restoreLetters':
-      return COMMAND_BYTES + 16 * command.messageIds.length;
     case 'listLetters':
     case 'findLetters':
     case 'countMatching':

@@ -304,12 +304,9 @@ function nothingGone(): GoneRecords {
 
 function failureOf(error: unknown): AskFailure {
   const message = errorMessage(error);
-  if (error instanceof DatabaseError) {
-    if (error.code === 'corrupt') return { kind: 'dataLoss', message };
-    return error.code === 'overtime' ? { kind: 'busy', message } : { kind: 'unavailable', message };
-  }
-  if (error instanceof LogError) return error.code === 'corrupt' ? { kind: 'dataLoss', message } : { kind: 'unavailable', message };
-  return internalError(message);
+  if (!(error instanceof DatabaseError || error instanceof LogError)) return internalError(message);
+  if (error.code === 'corrupt') return { kind: 'dataLoss', message };
+  return { kind: error.code === 'overtime' ? 'busy' : 'unavailable', message };
 }
 
 /**

@@ -112,7 +112,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
 
   constructor(options: DurableShardOptions) {
     const { checkpoints, journal, core, store, visibility, own, notLoaded, tenure, clock } = options;
-    const { database, hotState = new HotState(clock, Infinity) } = checkpoints;
+    const { database, stateWire, hotState = new HotState(clock, Infinity) } = checkpoints;
     const logger = options.logger.with({ 'shard-id': journal.partition + 1 });
     const told = { clock, turns: options.turns, logger, onFenced: () => tenure.fenced() };
     const lane = inOneLane(database);
@@ -130,13 +130,12 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     });
     const table = new ShardTable({ journal, database, checkpointer });
     this.runTable = table;
-    const load = loadsOf(table, checkpoints.stateWire);
+    const load = loadsOf(table, stateWire);
     this.#options = options;
     this.#logger = logger;
     this.#hotState = hotState;
     this.checkpointer = checkpointer;
     this.rows = durableRows({ journal, database: lane, checkpointer, onFenced: told.onFenced });
-    const { stateWire } = checkpoints;
     this.listRebuild =
       visibility && new ListRebuild({ ...told, journal, core, rows: visibility, stateWire, table, database, lane, checkpointer });
     this.readAhead = new HistoryReadAhead({

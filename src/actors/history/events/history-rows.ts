@@ -36,12 +36,16 @@ export function* packRows(runId: string, firstEventId: number, events: Iterable<
 }
 
 function rowOf(runId: string, firstEventId: number, events: readonly Uint8Array[], length: number): HistoryRow {
-  return { runId, branch: 0, firstEventId, lastEventId: firstEventId + events.length - 1, events: packed(events, length) };
+  const bytes = new Uint8Array(length);
+  packInto(bytes, 0, events);
+  return { runId, branch: 0, firstEventId, lastEventId: firstEventId + events.length - 1, events: bytes };
 }
 
 export function unpackRow({ runId, firstEventId, lastEventId, events: bytes }: HistoryRow): readonly Uint8Array[] {
   const events = unpackedEvents(bytes, 0, bytes.length, 0, Infinity);
-  if (events?.length !== lastEventId - firstEventId + 1) throw damaged(runId, firstEventId, lastEventId);
+  if (events?.length !== lastEventId - firstEventId + 1) {
+    throw new DatabaseError('corrupt', `the row of events ${firstEventId} to ${lastEventId} of run ${runId} does not hold them`);
+  }
   return events;
 }
 
@@ -63,16 +67,6 @@ function unpackedEvents(bytes: Uint8Array, start: number, end: number, from: num
     at += length;
   }
   return events;
-}
-
-function damaged(runId: string, firstEventId: number, lastEventId: number): DatabaseError {
-  return new DatabaseError('corrupt', `the row of events ${firstEventId} to ${lastEventId} of run ${runId} does not hold them`);
-}
-
-function packed(events: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  packInto(bytes, 0, events);
-  return bytes;
 }
 
 /** Packs the events from `start` on, and answers where they end. */

@@ -22,22 +22,17 @@ import { LogError, type RecordPosition } from '../../../ports/log.ts';
 import type { CommitSubscriber } from '../../../ports/commit-subscriber.ts';
 import { EventSlabs, eventsOf, KeptRows, packRows, unpackRow, type PackedEvents } from './history-rows.ts';
 
-type EventBatch = {
+type KeptBatch = Linked<KeptBatch> & {
+  readonly runId: string;
   readonly firstEventId: number;
   readonly eventCount: number;
   readonly offset: number;
+  readonly sizeBytes: number;
   /** Undefined: not cached. */
-  readonly events: PackedEvents | undefined;
+  events: PackedEvents | undefined;
+  /** The cut that it belongs to, counted from 1: rows of the database hold it when that one is durable. */
+  readonly cut: number;
 };
-
-type KeptBatch = Linked<KeptBatch> &
-  Omit<EventBatch, 'events'> & {
-    readonly runId: string;
-    readonly sizeBytes: number;
-    events: PackedEvents | undefined;
-    /** The cut that it belongs to, counted from 1: rows of the database hold it when that one is durable. */
-    readonly cut: number;
-  };
 
 /** Batches that no checkpoint has written, with their bytes; by run. */
 type Unwritten = Map<string, { readonly batch: KeptBatch; readonly events: PackedEvents }[]>;
@@ -345,12 +340,12 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   }
 }
 
-function isCached({ events }: EventBatch): boolean {
+function isCached({ events }: KeptBatch): boolean {
   return events !== undefined;
 }
 
 /** The first of them holds that event, or all that is asked lies behind it. */
-function holdsFrom([first]: readonly EventBatch[], eventId: number): boolean {
+function holdsFrom([first]: readonly KeptBatch[], eventId: number): boolean {
   return first !== undefined && first.firstEventId <= eventId;
 }
 
@@ -359,7 +354,7 @@ function indexOfEvent(batches: readonly KeptBatch[], eventId: number): number {
   return Math.max(0, firstPlace(batches.length, (at) => batches[at]!.firstEventId > eventId) - 1);
 }
 
-function cutPage(batches: readonly EventBatch[], firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] {
+function cutPage(batches: readonly KeptBatch[], firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] {
   const events: Uint8Array[] = [];
   let bytes = 0;
   let nextEventId = firstEventId;

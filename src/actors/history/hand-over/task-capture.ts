@@ -46,11 +46,9 @@ export type TaskCaptureOptions = ClockAndLogger & {
   readonly submit: (command: OwnHistoryCommand) => AskFailure | undefined;
 };
 
-export type CapturedTasks = { readonly failed: FailedTasks; readonly handOvers: readonly TaskHandOver[] };
-
 const ANSWER_TIMEOUT_MS = 10_000;
 
-export function capturedTasks(options: TaskCaptureOptions): CapturedTasks {
+export function capturedTasks(options: TaskCaptureOptions) {
   const { capture, clock, submit, core, registry, router, logger, tenure } = options;
   const nowMs = (): number => clock.wallMs();
   const letters = new TaskLetters({ ...options, ...capture, nowMs });

@@ -1,7 +1,4 @@
-/**
- * What each answer and each error that an attempt at a task may meet means for the task (src/deadletters/task-failure.ts). The rule: what would
- * have befallen any other task just as well does not count against this one.
- */
+/** What an answer or error means for a task. The rule: what would have befallen any other task as well does not count against this one. */
 import { saidError, thrownError, type TaskError, type TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { Rejection } from '../../../history/run/history-replies.ts';
 import { unreachable } from '../../../kernel/assert.ts';

@@ -267,36 +267,22 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     const { router, layout, shard, clock, random } = this.#options;
     const drawn = (): number => Math.floor(random.fraction() * layout.taskQueuePartitions);
     const queue = partitionOf(task.key.namespaceId, taskQueue, typeOfTask[task.kind], drawn);
-    const isFirst = shard.unsentTasks.sent(task.taskId);
-    router.askMatching(
-      matchingPartitionOf(queue, layout.matchingPartitions),
-      {
-        kind: taskTypes[queue.taskType].add,
-        queue,
-        task: {
-          key: task.key,
-          historyShard: shard.shard,
-          scheduledEventId: task.scheduledEventId,
-          stamp: task.stamp,
-          expiryTimeMs: task.scheduleToStartTimeoutMs === 0 ? 0 : clock.wallMs() + task.scheduleToStartTimeoutMs,
-          taskId: task.taskId,
-          priority: task.priority,
-        },
-        forwardedFrom: undefined,
-        holdUntilMs: 0,
-      },
-      ownWork(clock.monoMs() + DELIVERY_TIMEOUT_MS),
-      (reply) => {
-        if (reply.kind === 'stored' || reply.kind === 'done') return this.#dispatched(task, tries, reply.kind);
-        if (isFirst && hasDoneNothing(reply) && this.#isStillOurs(task)) shard.unsentTasks.refused(task.taskId);
-        try {
-          if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
-          else this.#fails(task, tries, whyNotDispatched(reply));
-        } catch (error) {
-          this.#threw(task, tries, error);
-        }
-      },
-    );
+    const { key, scheduledEventId, stamp, taskId, priority, scheduleToStartTimeoutMs } = task;
+    const expiryTimeMs = scheduleToStartTimeoutMs === 0 ? 0 : clock.wallMs() + scheduleToStartTimeoutMs;
+    const offered = { key, historyShard: shard.shard, scheduledEventId, stamp, expiryTimeMs, taskId, priority };
+    const request = { kind: taskTypes[queue.taskType].add, queue, task: offered, forwardedFrom: undefined, holdUntilMs: 0 };
+    const host = matchingPartitionOf(queue, layout.matchingPartitions);
+    const isFirst = shard.unsentTasks.sent(taskId);
+    router.askMatching(host, request, ownWork(clock.monoMs() + DELIVERY_TIMEOUT_MS), (reply) => {
+      if (reply.kind === 'stored' || reply.kind === 'done') return this.#dispatched(task, tries, reply.kind);
+      if (isFirst && hasDoneNothing(reply) && this.#isStillOurs(task)) shard.unsentTasks.refused(taskId);
+      try {
+        if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
+        else this.#fails(task, tries, whyNotDispatched(reply));
+      } catch (error) {
+        this.#threw(task, tries, error);
+      }
+    });
   }
 
   #dispatched({ taskId }: DispatchTask, tries: Tries, how: 'stored' | 'done'): void {
