@@ -6,6 +6,7 @@ import type { Contender, Field } from './contenders.ts';
 import { medians } from './figures.ts';
 import type { Figure } from './figures.ts';
 import type { Pace } from './pace.ts';
+import { inPairs, pairedRow } from './pairs.ts';
 import { signalRound, timerRound } from './scenario-latency.ts';
 import { deadLettersRound } from './scenario-dead-letters.ts';
 import { listRound } from './scenario-list.ts';
@@ -43,6 +44,8 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
   --letters 10000              (dead-letters)
   --schedules 10000            (schedules)
   --closed 3000000             (scale, instead of open ones: workflows that have ended)
+  --pairs 10 two servers with commands, at once and in turns, --window seconds each time (3 is enough): first by second, with 90 % of a bootstrap;
+             how two versions are compared on a machine that does other work
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
 `;
 
@@ -80,6 +83,7 @@ const { values } = parseArgs({
     'warm-up': { type: 'string', default: '3' },
     window: { type: 'string', default: '10' },
     rounds: { type: 'string', default: '3' },
+    pairs: { type: 'string' },
     namespace: { type: 'string', default: 'default' },
     json: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -93,8 +97,14 @@ if (values.help) {
 const field = values.scenario === 'visibility' ? { contenders: [], close: async () => {} } : await fieldOf();
 const { contenders } = field;
 try {
-  const results = values.scenario === 'visibility' ? await measureVisibility() : await measureAll();
-  if (values.json !== '-') printTable(results);
+  if (values.pairs !== undefined) await measurePairs(Number(values.pairs));
+  const results =
+    values.pairs !== undefined
+      ? new Map<string, readonly Figure[]>()
+      : values.scenario === 'visibility'
+        ? await measureVisibility()
+        : await measureAll();
+  if (values.json !== '-' && values.pairs === undefined) printTable(results);
   if (values.json !== undefined) printJson(results, values.json);
 } finally {
   await field.close();
@@ -151,6 +161,39 @@ async function measureAll(): Promise<ReadonlyMap<string, readonly Figure[]>> {
     keep(await alternate(scenario.name, pace.rounds, (contender) => onServer(contender, run)));
   }
   return figures;
+}
+
+async function measurePairs(pairs: number): Promise<void> {
+  const [first, second, ...more] = contenders;
+  if (first?.command === undefined || second?.command === undefined || more.length > 0)
+    throw new Error('--pairs takes two servers with commands');
+  const [a, b] = [await ServerProcess.start(first.command), await ServerProcess.start(second.command)];
+  try {
+    const targets = [a, b].map((server, at): Target => {
+      const { name, pids } = at === 0 ? first : second;
+      return {
+        name,
+        address: server.address,
+        namespace: values.namespace,
+        pids: [server.pid, ...pids],
+        loopDelayFile: server.loopDelayFile,
+      };
+    });
+    const pace = { warmUpMs: 500, windowMs: Number(values.window) * 1000, rounds: 1 };
+    const wanted = values.scenario?.split(',');
+    console.log(`${''.padEnd(60)}${first.name.padStart(9)}${second.name.padStart(9)}`);
+    for (const scenario of scenarios.filter(({ name }) => wanted?.includes(name) ?? true)) {
+      const round = async (which: 0 | 1, windowMs: number): Promise<readonly Figure[]> => {
+        const target = targets[which];
+        return target === undefined ? [] : scenario.round(target, { ...pace, windowMs }, Number(values.users));
+      };
+      for (const which of [0, 1] as const) await round(which, Number(values['warm-up']) * 1000);
+      const done = (pair: number): void => console.error(`${scenario.name} ${pair}/${pairs}`);
+      for (const figure of await inPairs(pairs, (which) => round(which, pace.windowMs), done)) console.log(pairedRow(figure));
+    }
+  } finally {
+    await Promise.all([a.stop(), b.stop()]);
+  }
 }
 
 type Rounds = Map<string, (readonly Figure[])[]>;
