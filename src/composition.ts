@@ -21,7 +21,7 @@ import { AnotherServerError } from './config/another-server.ts';
 import { archivalSettings } from './config/archival-settings.ts';
 import { letterSettings } from './config/dead-letter-settings.ts';
 import { limitSettings } from './config/limit-settings.ts';
-import { memoryShare, memoryThereIs, stateLimitsBeside, whyTheyDoNotFit, type Memory } from './config/memory.ts';
+import { memoryShare, memoryThereIs, stateLimitsBeside, whyTheyDoNotFit } from './config/memory.ts';
 import type { HeapCondition, RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
 import { openSqlite } from './projections/sqlite/open-sqlite.ts';
 import type { Frontend } from './grpc/frontend.ts';
@@ -218,16 +218,19 @@ class Server {
   #census(stateLimits: StateLimits): Census {
     const { options, opened, fatal } = this.#setting;
     const { prefix } = opened.log;
-    const limitsConcern = opened.state === undefined ? undefined : concernOfLimits(stateLimits, this.#memory);
+    // As long as the server runs: somebody set them.
+    const limitsConcern = opened.state && warning('memory', whyTheyDoNotFit(stateLimits, this.#memory));
     return new Census({
       clock: systemClock,
       logger: options.logger,
       clusterTopic: clusterTopic(prefix),
       runsPutAside: () => this.#history.runsAside,
-      ownConcerns: () => [
-        ...[concernOf(options.heap) ?? limitsConcern, concernOfUnwritten(this.#parts.checkpoints?.schedule)].filter(isSaid),
-        ...(this.#deadLetters?.concerns ?? []),
-      ],
+      ownConcerns: () =>
+        [
+          concernOf(options.heap) ?? limitsConcern,
+          warning('unwritten state', this.#parts.checkpoints?.schedule.unwritten.concern),
+          ...(this.#deadLetters?.concerns ?? []),
+        ].filter((concern) => concern !== undefined),
       stalledMsMax: options.startMsMax / 2,
       onFatal: fatal,
       onMoved: () => options.onProgress?.(),
@@ -310,26 +313,15 @@ function concernOf(heap: HeapCondition | undefined): Concern | undefined {
   if (heap?.nearlyFull === undefined) return undefined;
   const { usedMiB, limitMiB } = heap.nearlyFull;
   const message = `${usedMiB} MiB of the ${limitMiB} MiB that state may take are in use: no workflow is started until there is room`;
-  return { subject: 'memory', severity: 'warning', message };
+  return warning('memory', message);
 }
 
-function concernOfUnwritten(schedule: CheckpointSchedule | undefined): Concern | undefined {
-  const message = schedule?.unwritten.concern;
-  return message === undefined ? undefined : { subject: 'unwritten state', severity: 'warning', message };
+function warning(subject: string, message: string | undefined): Concern | undefined {
+  return message === undefined ? undefined : { subject, severity: 'warning', message };
 }
 
 const roleNames = ['frontend', 'history', 'matching', 'worker'] as const;
 
 function countRestart(metrics: MetricsRegistry): void {
   for (const role of roleNames) metrics.of(role).counter('restarts', { temporal_service_type: role }).add();
-}
-
-function isSaid(concern: Concern | undefined): concern is Concern {
-  return concern !== undefined;
-}
-
-/** As long as the server runs: somebody set them. */
-function concernOfLimits(limits: StateLimits, memory: Memory): Concern | undefined {
-  const message = whyTheyDoNotFit(limits, memory);
-  return message === undefined ? undefined : { subject: 'memory', severity: 'warning', message };
 }

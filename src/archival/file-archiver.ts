@@ -10,10 +10,11 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { errorText } from '../kernel/error-text.ts';
+import { errorCode, errorText } from '../kernel/error-text.ts';
 import { fingerprint64 } from './fingerprint64.ts';
 import type { HistoryJson } from './archived-history.ts';
 import type { RunKey } from '../kernel/run-key.ts';
+import { Tally } from '../kernel/tally.ts';
 import { ArchiveAway, ArchiveDamaged, type ArchivedPage, type Archiver } from '../ports/archiver.ts';
 
 export type FileArchiverOptions = {
@@ -115,7 +116,7 @@ export class FileArchiver implements Archiver {
     try {
       return await this.#page(new Lines(file, place === 0 ? beginning.length : place), eventsMin);
     } catch (error) {
-      if (codeOf(error) !== 'EISDIR') throw error;
+      if (errorCode(error) !== 'EISDIR') throw error;
       throw new ArchiveDamaged('a folder is where the archived history was', { cause: error });
     } finally {
       await file.close();
@@ -206,7 +207,7 @@ async function realpathOfExisting(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
     // A link to nowhere is there, and mkdir would follow it.
     if ((await unlessMissing(lstat(path))) !== undefined) throw new Error(`${path} is a link to nowhere`, { cause: error });
     const parent = join(path, '..');
@@ -218,7 +219,7 @@ async function unlessMissing<Found>(found: Promise<Found>): Promise<Found | unde
   try {
     return await found;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
@@ -227,7 +228,7 @@ async function openExisting(filename: string): Promise<FileHandle | undefined> {
   try {
     return await unlessMissing(open(filename, constants.O_RDONLY | constants.O_NOFOLLOW));
   } catch (error) {
-    if (codeOf(error) === 'ELOOP') throw new ArchiveDamaged('a link is where the archived history was', { cause: error });
+    if (errorCode(error) === 'ELOOP') throw new ArchiveDamaged('a link is where the archived history was', { cause: error });
     throw error;
   }
 }
@@ -240,10 +241,6 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** Whether the system has answered so, and no mistake of ours in what we ask. */
@@ -294,7 +291,7 @@ class Lines {
  */
 class FolderReads {
   readonly #readMsMax: number;
-  readonly #running = new Map<string, number>();
+  readonly #running = new Tally();
 
   constructor(readMsMax = READ_MS_MAX) {
     this.#readMsMax = readMsMax;
@@ -302,10 +299,10 @@ class FolderReads {
 
   /** Rejects with ArchiveAway, or as `read` does. */
   async run<Result>(folder: string, read: () => Promise<Result>): Promise<Result> {
-    const running = this.#running.get(folder) ?? 0;
+    const running = this.#running.of(folder);
     if (running >= READS_PER_FOLDER_MAX) throw new ArchiveAway(`${folder} is read by ${running} calls now, its limit`);
-    this.#running.set(folder, running + 1);
-    const result = read().finally(() => this.#ended(folder));
+    this.#running.add(folder, 1);
+    const result = read().finally(() => this.#running.add(folder, -1));
     let timer: NodeJS.Timeout | undefined;
     const givenUp = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new ArchiveAway(`${folder} has not answered within ${this.#readMsMax} ms`)), this.#readMsMax);
@@ -315,11 +312,5 @@ class FolderReads {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  #ended(folder: string): void {
-    const running = (this.#running.get(folder) ?? 1) - 1;
-    if (running === 0) this.#running.delete(folder);
-    else this.#running.set(folder, running);
   }
 }

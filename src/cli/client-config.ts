@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, TomlDate, TomlError, type TomlTable, type TomlValue } from 'smol-toml';
-import { errorMessage } from '../kernel/error-text.ts';
+import { errorCode, errorMessage } from '../kernel/error-text.ts';
 import { usageError } from './cli-error.ts';
 import type { Invocation } from './command.ts';
 import type { ConnectionSetting } from './connection-flags.ts';
@@ -132,7 +132,7 @@ function readToml(file: string, mustBe: boolean): TomlTable | undefined {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if (!mustBe && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (!mustBe && errorCode(error) === 'ENOENT') return undefined;
     throw usageError(`can't read ${file}`, { why: errorMessage(error) });
   }
   if (text.length > fileBytesMax) throw usageError(`${file} is not a profiles file: it has more than ${fileBytesMax} bytes`);

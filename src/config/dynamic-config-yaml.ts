@@ -16,7 +16,7 @@ import {
 } from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
 import { dynamicSettings, findSetting, notUsed } from './dynamic-settings.ts';
-import { inFileOrder, type Problem, type Report } from './problem.ts';
+import { inFileOrder, type Path, type Problem, type Report } from './problem.ts';
 import { shown } from './shown.ts';
 import { suggest } from './suggest.ts';
 import { parseYamlFile, pathText, valueOf, type YamlFile } from './yaml-file.ts';
@@ -26,8 +26,6 @@ export type DynamicConfigText = {
   readonly entries: DynamicEntries | undefined;
   readonly problems: readonly Problem[];
 };
-
-type Path = readonly (string | number)[];
 
 /** What does not have the form of such a file is an error; what a key does not take is left out, with a warning. */
 export function readDynamicConfig(source: string): DynamicConfigText {

@@ -37,8 +37,6 @@ export function checkDynamicConfigFile(stats: { isFile(): boolean; readonly size
   if (stats.size > fileBytesMax) throw new Error(`it has ${stats.size} bytes, and may have ${fileBytesMax}`);
 }
 
-export type SettingFilter = Constraints;
-
 /** The first step that an entry fits counts. Its constraints are exactly the step's: one of a namespace and a queue says nothing of others. */
 const steps: { readonly [scope in SettingScope]: readonly (readonly ConstraintName[])[] } = {
   global: [[]],
@@ -56,7 +54,7 @@ export function sameConstraints(one: Constraints, other: Constraints): boolean {
   return constraintNames.every((name) => one[name] === other[name]);
 }
 
-export function lookUp(entries: readonly Entry[], scope: SettingScope, filter: SettingFilter): Entry | undefined {
+export function lookUp(entries: readonly Entry[], scope: SettingScope, filter: Constraints): Entry | undefined {
   for (const step of steps[scope]) {
     const found = entries.find(
       ({ constraints }) => hasExactly(constraints, step) && step.every((name) => constraints[name] === filter[name]),
@@ -72,7 +70,7 @@ function hasExactly(constraints: Constraints, names: readonly ConstraintName[]):
 
 export interface DynamicValues {
   /** Cheap when it was asked before: what is asked per task holds on to nothing. */
-  values<Group extends SettingGroup>(group: Group, filter?: SettingFilter): ValuesOf<Group>;
+  values<Group extends SettingGroup>(group: Group, filter?: Constraints): ValuesOf<Group>;
 }
 
 export class DynamicConfig implements DynamicValues {
@@ -92,7 +90,7 @@ export class DynamicConfig implements DynamicValues {
     this.#known = new WeakMap();
   }
 
-  values<Group extends SettingGroup>(group: Group, filter: SettingFilter = {}): ValuesOf<Group> {
+  values<Group extends SettingGroup>(group: Group, filter: Constraints = {}): ValuesOf<Group> {
     let known = this.#known.get(group);
     if (known === undefined) this.#known.set(group, (known = { ofAll: this.#ofAll(group), byFilter: new Map() }));
     return (known.ofAll ?? this.#filtered(group, filter, known.byFilter)) as ValuesOf<Group>;
@@ -103,7 +101,7 @@ export class DynamicConfig implements DynamicValues {
     return Object.values(group).every(({ scope }) => scope === 'global') ? this.#work(group, {}) : undefined;
   }
 
-  #filtered(group: SettingGroup, filter: SettingFilter, known: KnownValues['byFilter']): ValuesOf<SettingGroup> {
+  #filtered(group: SettingGroup, filter: Constraints, known: KnownValues['byFilter']): ValuesOf<SettingGroup> {
     const name = JSON.stringify(constraintNames.map((constraint) => filter[constraint]));
     let values = known.get(name);
     if (values === undefined) {
@@ -113,11 +111,11 @@ export class DynamicConfig implements DynamicValues {
     return values;
   }
 
-  #work(group: SettingGroup, filter: SettingFilter): ValuesOf<SettingGroup> {
+  #work(group: SettingGroup, filter: Constraints): ValuesOf<SettingGroup> {
     return Object.fromEntries(Object.entries(group).map(([name, setting]) => [name, this.#value(setting, filter)]));
   }
 
-  #value<Value>(setting: Setting<Value>, filter: SettingFilter): Value {
+  #value<Value>(setting: Setting<Value>, filter: Constraints): Value {
     for (const entries of [this.#entries, this.#constants]) {
       const entry = lookUp(entries.get(setting.key.toLowerCase()) ?? [], setting.scope, filter);
       const read: ReadValue<Value> | undefined = entry === undefined ? undefined : setting.read(entry.value);

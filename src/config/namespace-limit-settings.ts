@@ -37,10 +37,7 @@ export const namespaceLimitSettings = {
 
 type Rate = { readonly perSecond: number; readonly burst: number };
 
-export function namespaceLimits(values: ValuesOf<typeof namespaceLimitSettings>): {
-  readonly rates: { readonly execution: Rate; readonly visibility: Rate };
-  readonly waitingMax: number;
-} {
+export function namespaceLimits(values: ValuesOf<typeof namespaceLimitSettings>) {
   const { ratePerSecondInAll, ratePerSecond, visibilityPerSecondInAll, visibilityPerSecond, waitingMax } = values;
   return {
     rates: {

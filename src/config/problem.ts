@@ -8,8 +8,10 @@ export type Problem = {
   readonly message: string;
 };
 
+export type Path = readonly (string | number)[];
+
 /** Notes a problem of the key at that path; an error unless said otherwise. */
-export type Report = (path: readonly (string | number)[], message: string, severity?: Problem['severity']) => void;
+export type Report = (path: Path, message: string, severity?: Problem['severity']) => void;
 
 const printedMax = 50;
 

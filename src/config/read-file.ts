@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { substitute, type Environment } from './environment.ts';
 import { unusedNote } from './fields.ts';
 import { fileSchema, type FileConfig } from './file-schema.ts';
-import { inFileOrder, type Problem } from './problem.ts';
+import { inFileOrder, type Path, type Problem } from './problem.ts';
 import { suggest } from './suggest.ts';
 import { type Locate, parseYamlFile, pathText, valueOf, type YamlFile } from './yaml-file.ts';
 
@@ -23,7 +23,6 @@ export type ReadResult = {
   readonly locate: Locate;
 };
 
-type Path = readonly (string | number)[];
 /** Here an unknown key is always an error: a misspelt setting would leave a door open or data elsewhere. At the top it is a whole group. */
 const alwaysStrict = ['global.tls', 'global.authorization', 'perdure'];
 const isAlwaysStrict = (path: string): boolean => !path.includes('.') || alwaysStrict.some((prefix) => path.startsWith(`${prefix}.`));

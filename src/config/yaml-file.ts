@@ -11,7 +11,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { asError } from '../kernel/error-text.ts';
-import type { Problem } from './problem.ts';
+import type { Path, Problem } from './problem.ts';
 
 export type YamlFile = {
   readonly document: Document.Parsed;
@@ -21,7 +21,6 @@ export type YamlFile = {
   readonly problems: readonly Problem[];
 };
 
-type Path = readonly (string | number)[];
 /** A key's own place, or its value's when that is a single one. */
 export type Locate = (path: Path, what: 'key' | 'value') => { readonly line: number; readonly column: number };
 

@@ -1,6 +1,6 @@
 /**
- * The partitions of one topic that this process owns or may own, each with its actor. When it is attached, the actor takes the partition over and serves
- * it; when it is detached, it commits what it has accepted and lets go. Asks for a partition that is not attached here are answered so.
+ * The partitions of one topic that this process owns or may own, each with its actor: attached, it takes the partition over and serves it;
+ * detached, it commits what it has accepted and lets go. Asks for a partition that is not attached here are answered so.
  */
 type Owner = {
   readonly actor: { start(): void; drain(): Promise<void> };

@@ -2,6 +2,7 @@ import { gunzip, gunzipSync, gzip, constants } from 'node:zlib';
 import { promisify } from 'node:util';
 import { FairLines } from '../../kernel/fair-lines.ts';
 import { canceled } from '../errors/details.ts';
+import { errorCode } from '../../kernel/error-text.ts';
 import { statusCode, StatusError } from '../errors/status-error.ts';
 
 const gunzipAsync = promisify(gunzip);
@@ -67,5 +68,5 @@ function gunzipFailure(error: unknown, bytesMax: number): StatusError {
 }
 
 function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+  return errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
 }

@@ -1,3 +1,4 @@
+import { errorCode } from '../../kernel/error-text.ts';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 export type TcpPort = {
@@ -80,9 +81,8 @@ function noSuchAddress(error: unknown): boolean {
   return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL';
 }
 
-function causeCode(error: unknown): unknown {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause ? cause.code : undefined;
+function causeCode(error: unknown): string | undefined {
+  return error instanceof Error ? errorCode(error.cause) : undefined;
 }
 
 export function peerOf({ remoteAddress = '', remotePort = 0 }: Pick<Partial<Socket>, 'remoteAddress' | 'remotePort'> = {}): string {
