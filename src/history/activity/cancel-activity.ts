@@ -18,8 +18,8 @@ export function requestCancelActivityTask(
   const { scheduledEventId } = a;
   if (scheduledEventId <= 0) return bad(cause, 'ScheduledEventId is not set on RequestCancelActivityTaskCommand.');
   const activity = run.run.activities.get(scheduledEventId);
-  const isOver = activity === undefined ? !closeIsBuffered(completion, scheduledEventId) : activity.cancelRequestedEventId !== 0;
-  if (isOver) return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
+  const isRefused = activity === undefined ? !closeIsBuffered(completion, scheduledEventId) : activity.cancelRequestedEventId !== 0;
+  if (isRefused) return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
   const requestedEventId = run.add(
     'activityTaskCancelRequested',
     { scheduledEventId, workflowTaskCompletedEventId: completedEventId },

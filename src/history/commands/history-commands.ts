@@ -370,6 +370,8 @@ export type RoomForRuns = { readonly noRoom?: string };
 export type StartAndUpdate = StartAndUpdateOf<StartWorkflow>;
 
 type Start = StartWorkflow | SignalWithStartWorkflow | StartAndUpdate;
+type TaskRequest = StartWorkflowTask | FailWorkflowTask | ResetStickyTaskQueue | StartActivityTask | WithdrawActivityStart;
+type ActivityAnswer = CompleteActivityTask | FailActivityTask | CancelActivityTask | RecordActivityHeartbeat;
 
 export type BeginsRun = Start | ResetWorkflow | PrepareReset | CreateSchedule | StartBatch;
 
@@ -383,15 +385,8 @@ export type DecidedRequest =
   | DeleteWorkflow
   | ScheduleFirstWorkflowTask
   | FindChild
-  | StartWorkflowTask
-  | FailWorkflowTask
-  | ResetStickyTaskQueue
-  | StartActivityTask
-  | WithdrawActivityStart
-  | CompleteActivityTask
-  | FailActivityTask
-  | CancelActivityTask
-  | RecordActivityHeartbeat
+  | TaskRequest
+  | ActivityAnswer
   | ActivityOperationRequest
   | (ResetWorkflow | PrepareReset | DropReset | PauseWorkflow | UnpauseWorkflow | UpdateWorkflowOptions)
   | ScheduleRequest

@@ -1,10 +1,7 @@
 /** Which runs some namespaces have in a shard, for whoever empties these. */
 import type { RunKey } from '../../kernel/run-key.ts';
 
-/**
- * Runs of some namespaces, by their ids, a page at a time: those in memory first, then those in the table of the shard, where whatever leaves
- * memory meanwhile stands. A run that is gone since may be among them. Reply: RunKeys.
- */
+/** Runs of some namespaces by their ids, a page at a time: first those in memory, then those in the table. Some may be gone since. */
 export type ListRunKeys = {
   readonly kind: 'listRunKeys';
   readonly namespaceIds: readonly string[];

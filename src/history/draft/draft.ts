@@ -19,7 +19,7 @@ import { evolveRecorded, rememberTask } from '../evolve/evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from '../evolve/evolve-fact.ts';
 import type { HistoryLimits } from '../run/history-limits.ts';
 import { type AboutShard, type HistoryRecord, type PlacedFact, type RunChange, recordType } from '../run/record.ts';
-import type { HistoryWire } from '../run/history-replies.ts';
+import type { HistoryWire, HistoryReply } from '../run/history-replies.ts';
 import { forkRun, isRunning, type Run, type RunView, type ShardView, type WorkflowTask } from '../run/state.ts';
 import type { NewTask, Task } from '../run/tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from '../run/volatile.ts';
@@ -131,6 +131,12 @@ export class Draft {
   stage(change: VolatileChange): void {
     this.#changes ??= [];
     this.#changes.push(change);
+  }
+
+  /** Whoever waits with that ask hears it, once this decision is accepted. */
+  answer(askId: number, reply: HistoryReply): void {
+    this.stage({ kind: 'waitEnded', askId });
+    this.effects.push({ kind: 'reply', askId, reply });
   }
 
   get changes(): readonly VolatileChange[] {

@@ -22,37 +22,24 @@ export function describeWorkflow(draft: Draft, command: DescribeWorkflow): Histo
 }
 
 function describe({ shard, volatile }: Draft, run: RunView): Description {
-  const { start } = run;
+  const { parent, originalRunId: _, links: __, attempt: ___, runExpirationMs, executionExpirationMs, ...start } = run.start;
   const workflowTask = workflowTaskOf(volatile, run);
   return {
     kind: 'description',
     key: run.key,
-    firstRunId: start.firstRunId,
-    workflowType: start.workflowType,
-    taskQueue: start.taskQueue,
+    ...start,
     status: shownStatus(run),
-    startTimeMs: start.startTimeMs,
-    executionTimeMs: start.executionTimeMs,
     closeTimeMs: run.closeTimeMs,
     historyLength: run.nextEventId - 1,
     historySizeBytes: run.historySizeBytes,
     stateTransitionCount: run.stateTransitionCount,
-    executionTimeoutMs: start.executionTimeoutMs,
-    runTimeoutMs: start.runTimeoutMs,
-    taskTimeoutMs: start.taskTimeoutMs,
     memo: run.memo,
     searchAttributes: run.searchAttributes,
-    parent:
-      start.parent === undefined
-        ? undefined
-        : { namespaceId: start.parent.namespaceId, execution: { workflowId: start.parent.workflowId, runId: start.parent.runId } },
-    root: start.root,
-    executionExpirationTimeMs: start.executionExpirationMs,
-    runExpirationTimeMs: start.runExpirationMs,
+    parent: parent && { namespaceId: parent.namespaceId, execution: { workflowId: parent.workflowId, runId: parent.runId } },
+    executionExpirationTimeMs: executionExpirationMs,
+    runExpirationTimeMs: runExpirationMs,
     originalStartTimeMs: run.reset?.originalStartTimeMs ?? start.startTimeMs,
     cancelRequested: run.cancelRequested,
-    userMetadata: start.userMetadata,
-    priority: start.priority,
     lastResetTimeMs: run.reset?.timeMs ?? 0,
     resetRunId: run.resetRunId,
     pause: run.pause,
@@ -207,9 +194,7 @@ export function answerWaiters(draft: Draft, { run, events, forgotten }: RunDraft
   const waiting = draft.volatile.waiters.get(run.key.runId);
   if (waiting === undefined) return;
   for (const waiter of waiting.values()) {
-    if (!isOver(run, waiter)) continue;
-    draft.stage({ kind: 'waitEnded', askId: waiter.askId });
-    draft.effects.push({ kind: 'reply', askId: waiter.askId, reply: forgotten ? lastPosition(run, events) : positionOf(draft, run) });
+    if (isOver(run, waiter)) draft.answer(waiter.askId, forgotten ? lastPosition(run, events) : positionOf(draft, run));
   }
 }
 

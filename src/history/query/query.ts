@@ -70,7 +70,7 @@ const closedBefore = reject({ reason: 'workflow-not-ready', message: 'Workflow e
 /** The first task was dropped, and nothing comes until the start's delay is over. */
 export function refuseUnready(draft: Draft, run: RunView): void {
   for (const query of draft.waitingQueries(run.key.runId))
-    if (run.start.executionTimeMs > query.deadlineMs) answer(draft, query, notScheduled);
+    if (run.start.executionTimeMs > query.deadlineMs) draft.answer(query.askId, notScheduled);
 }
 
 function rejectsQuery(run: RunView, condition: number): boolean {
@@ -88,20 +88,15 @@ export function answerQueries(draft: Draft, run: RunView, results: ReadonlyMap<s
   if (results.size === 0) return;
   for (const query of draft.waitingQueries(run.key.runId)) {
     const result = results.get(query.queryId);
-    if (result !== undefined) answer(draft, query, queryReply(result, draft.limits.blobBytesMax));
+    if (result !== undefined) draft.answer(query.askId, queryReply(result, draft.limits.blobBytesMax));
   }
-}
-
-function answer(draft: Draft, { askId }: BufferedQuery, reply: HistoryReply): void {
-  draft.stage({ kind: 'waitEnded', askId });
-  draft.effects.push({ kind: 'reply', askId, reply });
 }
 
 /** No workflow task follows: waiting queries become direct ones. `run` as it will be; `forgotten`: no worker could read its history. */
 export function releaseQueries(draft: Draft, run: RunView, forgotten = false): void {
   for (const query of draft.waitingQueries(run.key.runId)) {
-    if (forgotten) answer(draft, query, workflowNotFound(run.key));
-    else if (run.previousStartedEventId === 0) answer(draft, query, closedBefore);
+    if (forgotten) draft.answer(query.askId, workflowNotFound(run.key));
+    else if (run.previousStartedEventId === 0) draft.answer(query.askId, closedBefore);
     else {
       draft.stage({ kind: 'waitEnded', askId: query.askId });
       draft.effects.push(directQuery(run, query));

@@ -75,19 +75,13 @@ function reapplySignal(run: RunDraft, { type, attributes, links }: EventOf<'work
   run.add(type, isKnown ? { ...attributes, requestId: '' } : attributes, { links });
 }
 
-/**
- * The worker gets it with its history, and whoever waits for its outcome or asks again hears of it in this run. An id is one update of a run, though
- * two runs of a chain may have had the same. Without a request: another event has admitted it, and comes itself.
- */
+/** An id is one update of a run, though two of a chain may have had the same. Without a request: another event has admitted it. */
 function readmit(run: RunDraft, request: Uint8Array | undefined): void {
   if (request === undefined || run.run.updates.has(run.draft.wire.updateIdOf(request))) return;
   run.add('workflowExecutionUpdateAdmitted', { request, origin: updateAdmittedEventOrigin.reapply });
 }
 
-/**
- * Starts that met the open run: they wait for the end of the one that goes on. Each goes through all request ids there are. And updates that were
- * asked for again, where the run has them and they are not over. And new options.
- */
+/** Starts that met the open run, updates that were asked again and are not over, options. Each goes through all request ids. */
 function reattach(run: RunDraft, { type, attributes, links, workerMayIgnore }: EventOf<'workflowExecutionOptionsUpdated'>): void {
   const isFull = attachedRequestIds(run.run) >= run.draft.limits.attachedRequestIdsMax;
   const workflowUpdateOptions = attributes.workflowUpdateOptions.filter(({ updateId, attachedRequestId }) => {

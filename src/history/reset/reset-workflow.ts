@@ -177,10 +177,7 @@ function branch(draft: Draft, base: RunView, prepared: RunView | undefined, comm
   return run;
 }
 
-/**
- * The run that is open. Children that the new one knows are its own from now on, whoever is the base; others of the base run stay, and are nobody's.
- * A run of another chain ends for good: those who wait for its end hear of it.
- */
+/** Children that the new run knows are its own now; others of the base run stay, nobody's. A run of another chain ends for good. */
 function endCurrent(current: RunDraft, base: RunView, run: RunDraft, { reason }: ResetWorkflow, carried: ReadonlySet<string>): void {
   if (current.run.start.firstRunId !== base.start.firstRunId) {
     return decideClose(current, { kind: 'terminated', reason, details: undefined, identity: resetter, links: [] });

@@ -1,7 +1,4 @@
-/**
- * What has to be loaded before a command is decided, or a record folded: these never wait, and what they do not find is nowhere. Asked again
- * after each load, since what was loaded may name more (the first run of a chain).
- */
+/** What has to be loaded before a command is decided, or a record folded. Asked again after each load: that may name more. */
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { ParentLink } from '../commands/history-commands.ts';
 import { beginsRun, type HistoryRecord } from '../run/record.ts';

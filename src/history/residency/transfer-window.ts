@@ -50,10 +50,7 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
   #unread: { readonly afterTaskId: number; readonly lastTaskId: number } | undefined;
   /** Tasks whose turn is to come; the first is the next. What has ended meanwhile is passed over then. */
   readonly #line = new Fifo<number>();
-  /**
-   * The first of the line, a page of them at the most, in the order of their ids: they come next, in one page or a few. In the order of the line,
-   * which is that of many pauses, a page would bring two of its rows.
-   */
+  /** The first of the line, by their ids: in the order of the line, that of many pauses, a page would bring two of its rows. */
   #called: readonly number[] = [];
   /** The last page could not be read: whoever needs none goes first. */
   #isAway = false;

@@ -71,10 +71,7 @@ export const defaultHistoryLimits = {
   workflowTaskBackoffAttempt: 4,
   workflowTaskBackoffMs: 5000,
   workflowTaskBackoffMsMax: 10 * minute,
-  /**
-   * A workflow task that has failed so many times in a row is reported by `TemporalReportedProblems`; in Temporal
-   * `system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute`.
-   */
+  /** Failures in a row; Temporal: `system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute`. */
   workflowTaskProblemsReported: 5,
   /** Finished tasks that one record carries along; the others go with the next. */
   finishedTasksPerRecordMax: 10_000,

@@ -15,7 +15,7 @@ import type { TaskList } from '../commands/shard-task-commands.ts';
 import type { PendingTask } from './tasks.ts';
 import type { RetryPolicy, TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 import type { Callback } from './callback.ts';
-import type { WorkflowPause, Activity, UserTimer, WorkflowTask } from './state.ts';
+import type { WorkflowPause, Activity, UserTimer, WorkflowTask, RunStart } from './state.ts';
 import type { PriorityFields } from '../../kernel/priority.ts';
 import type { SearchAttributeWire } from '../../kernel/search-attributes.ts';
 
@@ -63,16 +63,14 @@ export type StartReply = UpdateStarted & {
 };
 
 /** Its history: events `historyFirstEventId … historyLastEventId`, then `tailEvents` (unwritten ones, if it is transient or speculative). */
-export type StartedWorkflowTask = {
+export type StartedWorkflowTask = Pick<
+  WorkflowTask,
+  'scheduledEventId' | 'startedEventId' | 'attempt' | 'scheduledTimeMs' | 'startedTimeMs'
+> & {
   readonly kind: 'workflowTask';
   readonly key: RunKey;
   readonly workflowType: string;
-  readonly scheduledEventId: number;
-  readonly startedEventId: number;
   readonly previousStartedEventId: number;
-  readonly attempt: number;
-  readonly scheduledTimeMs: number;
-  readonly startedTimeMs: number;
   /** The normal queue, also on a sticky task. */
   readonly taskQueue: TaskQueue;
   readonly historyFirstEventId: number;
@@ -86,20 +84,15 @@ export type StartedWorkflowTask = {
   readonly updates: readonly { readonly updateId: string; readonly request: Uint8Array }[];
 };
 
-export type StartedActivityTask = {
+export type StartedActivityTask = Pick<Activity, 'activityId' | 'heartbeatDetails' | 'scheduledEventId' | 'attempt' | 'startedTimeMs'> & {
   readonly kind: 'activityTask';
   readonly key: RunKey;
   readonly workflowType: string;
-  readonly activityId: string;
   readonly activityType: string;
   readonly header: Uint8Array | undefined;
   readonly input: Uint8Array | undefined;
-  readonly heartbeatDetails: Uint8Array | undefined;
-  readonly scheduledEventId: number;
-  readonly attempt: number;
   readonly scheduledTimeMs: number;
   readonly currentAttemptScheduledTimeMs: number;
-  readonly startedTimeMs: number;
   readonly scheduleToCloseTimeoutMs: number;
   readonly startToCloseTimeoutMs: number;
   readonly heartbeatTimeoutMs: number;
@@ -158,10 +151,7 @@ export type HistoryPosition = {
   readonly firstEventId: number;
   readonly lastEventId: number;
   readonly closed: boolean;
-  /**
-   * Of an open run: transient tail for a worker whose cache missed. Of a closed one: it is deleted with this answer, and these events, up to its
-   * last, are to be read nowhere else. Else empty.
-   */
+  /** Of an open run: transient tail for a worker whose cache missed. Of one that is deleted now: its last events. Else empty. */
   readonly tailEvents: readonly Uint8Array[];
 };
 
@@ -200,32 +190,24 @@ export type CallbackDescription = Omit<Callback, 'callbackId' | 'attachedBy' | '
   readonly updateId: string;
 };
 
-export type Description = {
+/** What is shown of the start of a run as it is. */
+type ShownStart = Omit<RunStart, 'parent' | 'originalRunId' | 'links' | 'attempt' | 'runExpirationMs' | 'executionExpirationMs'>;
+
+export type Description = ShownStart & {
   readonly kind: 'description';
   readonly key: RunKey;
-  readonly firstRunId: string;
-  readonly workflowType: string;
-  readonly taskQueue: TaskQueue;
   readonly status: number;
-  readonly startTimeMs: number;
-  readonly executionTimeMs: number;
   readonly closeTimeMs: number;
   readonly historyLength: number;
   readonly historySizeBytes: number;
   readonly stateTransitionCount: number;
-  readonly executionTimeoutMs: number;
-  readonly runTimeoutMs: number;
-  readonly taskTimeoutMs: number;
   readonly memo: Uint8Array | undefined;
   readonly searchAttributes: Uint8Array | undefined;
   readonly parent: { readonly namespaceId: string; readonly execution: WorkflowExecution } | undefined;
-  readonly root: WorkflowExecution;
   readonly executionExpirationTimeMs: number;
   readonly runExpirationTimeMs: number;
   readonly originalStartTimeMs: number;
   readonly cancelRequested: boolean;
-  readonly userMetadata: Uint8Array | undefined;
-  readonly priority: Uint8Array | undefined;
   readonly lastResetTimeMs: number;
   /** '' = none. */
   readonly resetRunId: string;

@@ -1,7 +1,4 @@
-/**
- * Tasks of letters that cannot have reached anybody: they were begun under this owner of the shard, and each attempt so far was refused as a whole. Only
- * these can be withdrawn. Not folded: a takeover knows of none, for the owner before may have sent any.
- */
+/** Tasks of letters, begun under this owner, whose attempts were all refused: only these can be withdrawn. A takeover knows none. */
 export type UnsentTasksView = { has(taskId: number): boolean };
 
 export class UnsentTasks implements UnsentTasksView {

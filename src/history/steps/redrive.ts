@@ -204,10 +204,8 @@ export function settleLetters(draft: Draft): void {
     draft.endLetter({ letter, outcome: hasCome(draft, task) ? applied : noop('the task is obsolete') });
   }
   for (const { letter, outcome } of draft.lettersEnded) {
-    for (const { askId } of draft.volatile.letterWaits.get(markKey(letter))?.values() ?? []) {
-      draft.stage({ kind: 'waitEnded', askId });
-      draft.effects.push({ kind: 'reply', askId, reply: { kind: 'letterExecuted', outcome } });
-    }
+    const waits = draft.volatile.letterWaits.get(markKey(letter));
+    for (const { askId } of waits?.values() ?? []) draft.answer(askId, { kind: 'letterExecuted', outcome });
   }
 }
 

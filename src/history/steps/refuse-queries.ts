@@ -3,8 +3,5 @@ import type { Draft } from '../draft/draft.ts';
 import { status } from '../generated/enums.ts';
 
 export function refuseQueries(draft: Draft, runId: string): void {
-  for (const { askId } of draft.waitingQueries(runId)) {
-    draft.stage({ kind: 'waitEnded', askId });
-    draft.effects.push({ kind: 'reply', askId, reply: { kind: 'queryRejected', status: status.paused } });
-  }
+  for (const { askId } of draft.waitingQueries(runId)) draft.answer(askId, { kind: 'queryRejected', status: status.paused });
 }

@@ -92,9 +92,8 @@ function replyOf(run: RunView, { started }: UpdateWait, end: UpdateEnd): UpdateR
 }
 
 function answer(draft: Draft, { askId, started }: UpdateWait, reply: UpdateReply | Rejected): void {
-  draft.stage({ kind: 'waitEnded', askId });
-  if (reply.kind !== 'rejected' || started === undefined) draft.effects.push({ kind: 'reply', askId, reply });
-  else draft.effects.push({ kind: 'reply', askId, reply: { kind: 'updateRefused', rejection: reply.rejection, begun: started.started } });
+  if (reply.kind !== 'rejected' || started === undefined) draft.answer(askId, reply);
+  else draft.answer(askId, { kind: 'updateRefused', rejection: reply.rejection, begun: started.started });
 }
 
 /** The server refused what the worker did: the updates that were with it have failed, the others go with the next task. */

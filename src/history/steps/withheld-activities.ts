@@ -1,7 +1,4 @@
-/**
- * Activities of a workflow that is paused: what no worker has started waits for the unpause. Other than those that are paused themselves they
- * are as they were, and their timeouts count on. An operator may let one go before that: by its own unpause, or its reset.
- */
+/** What no worker has started of a paused workflow waits for its unpause, its own, or its reset. Its timeouts count on. */
 import type { RunDraft } from '../draft/draft.ts';
 import { armActivityTimer, endTasks, isPaused, reschedule } from './activity-task.ts';
 
