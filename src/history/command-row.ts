@@ -74,7 +74,10 @@ export const ownOfTransfer = ofTask(({ taskId }, { transfers }) => transfers.get
 type NamesTask = { readonly taskId: number };
 
 export function ofTask(key: (command: NamesTask, shard: ShardView) => RunKey | undefined) {
-  const lacks = (command: NamesTask, shard: ShardView): Lacks => lacksAny(shard, key(command, shard));
+  const lacks = (command: NamesTask, shard: ShardView): Lacks => {
+    const named = key(command, shard);
+    return named && runLacks(shard, named);
+  };
   return { ...ownOfShard, key, lacks };
 }
 
@@ -84,8 +87,4 @@ function naming<Command>(key: (command: Command) => RunKey) {
     namespaceOf: (command: Command): string => key(command).namespaceId,
     lacks: (command: Command, shard: ShardView): Lacks => runLacks(shard, key(command)),
   };
-}
-
-function lacksAny(shard: ShardView, key: RunKey | undefined): Lacks {
-  return key === undefined ? undefined : runLacks(shard, key);
 }

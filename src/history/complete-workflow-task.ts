@@ -136,8 +136,8 @@ function writeCompleted(run: RunDraft, request: CompleteWorkflowTask): number {
   let { workflowTask } = run.run;
   assert(workflowTask !== undefined, 'a task is completed');
   if (workflowTask.kind === 'transient') {
-    const { scheduledTimeMs, startedTimeMs, taskQueue, startToCloseTimeoutMs, attempt } = workflowTask;
-    const started = startedAttributes(workflowTask);
+    const { scheduledEventId, scheduledTimeMs, startedTimeMs, taskQueue, startToCloseTimeoutMs, attempt } = workflowTask;
+    const started = startedAttributes(scheduledEventId, workflowTask);
     run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt }, { timeMs: scheduledTimeMs });
     run.add('workflowTaskStarted', started, { timeMs: startedTimeMs });
     workflowTask = run.run.workflowTask;
@@ -214,11 +214,7 @@ function scheduleNext(
   originalScheduledTimeMs: number | undefined,
 ): StartedWorkflowTask | undefined {
   const inline = request.returnNewWorkflowTask;
-  scheduleWorkflowTask(run, {
-    jitter: request.jitter,
-    dispatch: !inline,
-    ...(originalScheduledTimeMs === undefined ? {} : { originalScheduledTimeMs }),
-  });
+  scheduleWorkflowTask(run, { jitter: request.jitter, dispatch: !inline, originalScheduledTimeMs });
   if (!inline) return undefined;
   const started = writeStarted(run, request.pollRequestId, request.identity);
   // This worker has everything up to the task that it completes.

@@ -9,13 +9,12 @@ import { isRunning, type RunView } from './run/state.ts';
 import { admit, isKnown, join } from './update/admit-update.ts';
 
 /** Start and update happen both or not at all: a start that finds its update refused has made no run. */
-export function startAndUpdate(draft: Draft, { start, update, ...room }: StartAndUpdate & RoomForRuns): HistoryReply | undefined {
+export function startAndUpdate(draft: Draft, { start, update, noRoom }: StartAndUpdate & RoomForRuns): HistoryReply | undefined {
   const current = findRun(draft.shard, { ...start.key, runId: '' });
   if (current !== undefined && isKnown(draft, current, update.updateId) && !isLost(current, update.updateId)) {
     return join(draft, current, update, startReply(current, false));
   }
-  const { noRoom } = room;
-  const started = startWorkflow(draft, noRoom === undefined ? start : { ...start, noRoom }, { withUpdate: true });
+  const started = startWorkflow(draft, { ...start, noRoom }, { withUpdate: true });
   if (started.kind === 'rejected') return { kind: 'startRefused', rejection: started.rejection };
   if (started.kind !== 'started') return started;
   const run = draft.runs.find(({ run: { key } }) => key.runId === started.runId)?.run ?? findRun(draft.shard, { ...start.key, ...started });

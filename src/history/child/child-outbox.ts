@@ -35,17 +35,15 @@ export const startChildOutbox: OutboxKind<'startChild'> = {
   finish: finishStartChild,
 };
 
-export const scheduleChildFirstTaskOutbox = told<'scheduleChildFirstTask'>(scheduleFirstTask);
+export const scheduleChildFirstTaskOutbox = told<'scheduleChildFirstTask'>((_, { child }) =>
+  to(child, { kind: 'scheduleFirstWorkflowTask', key: child }),
+);
 export const closeChildOutbox = told<'closeChild'>(closeChild);
 export const notifyParentOutbox = told<'notifyParent'>(notifyParent);
 
 /** A parent that has closed starts no child any more. But one that it has started, with an answer that was lost, must hear of the close. */
 function findStarted(parent: Sender, { target, initiatedEventId }: OutboxTaskOf<'startChild'>): OutboxMessage {
   return to(target, { kind: 'findChild', key: target, parent: linkTo(parent, initiatedEventId) });
-}
-
-function scheduleFirstTask(_: Sender, { child }: OutboxTaskOf<'scheduleChildFirstTask'>): OutboxMessage {
-  return to(child, { kind: 'scheduleFirstWorkflowTask', key: child });
 }
 
 function notifyParent({ key, namespace, start }: Sender, { outcome }: OutboxTaskOf<'notifyParent'>): OutboxMessage | undefined {

@@ -365,7 +365,7 @@ export type PutAside = {
 };
 
 /** What HistoryShard adds to what begins a run: why none may be begun in its server now; absent: one may. */
-export type RoomForRuns = { readonly noRoom?: string };
+export type RoomForRuns = { readonly noRoom?: string | undefined };
 
 export type StartAndUpdate = StartAndUpdateOf<StartWorkflow>;
 

@@ -15,10 +15,7 @@ export type AskedByOperator = { readonly identity: string; readonly reason: stri
 /** Reply: Done, also when the same request has paused it; rejected: failed-precondition when another has. */
 export type PauseActivity = OnActivities & AskedByOperator & { readonly kind: 'pauseActivity' };
 
-/** Reply: Done, also for those that are not paused. */
-export type UnpauseActivity = OnActivities & {
-  readonly kind: 'unpauseActivity';
-  readonly resetAttempts: boolean;
+type Reschedules = OnActivities & {
   readonly resetHeartbeat: boolean;
   /** The next attempt starts within this. */
   readonly jitterMs: number;
@@ -26,13 +23,13 @@ export type UnpauseActivity = OnActivities & {
   readonly jitter: number;
 };
 
-export type ResetActivity = OnActivities & {
+/** Reply: Done, also for those that are not paused. */
+export type UnpauseActivity = Reschedules & { readonly kind: 'unpauseActivity'; readonly resetAttempts: boolean };
+
+export type ResetActivity = Reschedules & {
   readonly kind: 'resetActivity';
-  readonly resetHeartbeat: boolean;
   readonly keepPaused: boolean;
   readonly restoreOriginalOptions: boolean;
-  readonly jitterMs: number;
-  readonly jitter: number;
 };
 
 /** Reply: ActivityOptionsUpdated; rejected: invalid-argument. `change` undefined: the options of the Scheduled event again. */

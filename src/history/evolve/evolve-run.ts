@@ -12,7 +12,7 @@ export function runFromStarted(key: RunKey, namespace: string, started: EventOf<
   const a = started.attributes;
   const startTimeMs = started.eventTimeMs;
   const executionTimeMs = startTimeMs + a.firstWorkflowTaskBackoffMs;
-  const self = { workflowId: key.workflowId, runId: key.runId };
+  const root = a.rootWorkflowExecution ?? { workflowId: key.workflowId, runId: key.runId };
   const parent = a.parentWorkflowExecution;
   const run = newRun(key, namespace, {
     workflowType: a.workflowType?.name ?? '',
@@ -27,19 +27,16 @@ export function runFromStarted(key: RunKey, namespace: string, started: EventOf<
     firstRunId: a.firstExecutionRunId,
     originalRunId: a.originalExecutionRunId,
     attempt: a.attempt,
-    parent:
-      parent === undefined
-        ? undefined
-        : {
-            namespaceId: a.parentWorkflowNamespaceId,
-            namespace: a.parentWorkflowNamespace,
-            workflowId: parent.workflowId,
-            runId: parent.runId,
-            initiatedEventId: a.parentInitiatedEventId,
-            rootWorkflowId: (a.rootWorkflowExecution ?? self).workflowId,
-            rootRunId: (a.rootWorkflowExecution ?? self).runId,
-          },
-    root: a.rootWorkflowExecution ?? self,
+    parent: parent && {
+      namespaceId: a.parentWorkflowNamespaceId,
+      namespace: a.parentWorkflowNamespace,
+      workflowId: parent.workflowId,
+      runId: parent.runId,
+      initiatedEventId: a.parentInitiatedEventId,
+      rootWorkflowId: root.workflowId,
+      rootRunId: root.runId,
+    },
+    root,
     userMetadata: started.userMetadata,
     priority: a.priority,
     links: started.links,

@@ -45,16 +45,13 @@ function describe({ shard, volatile }: Draft, run: RunView): Description {
     pause: run.pause,
     pendingActivities: [...run.activities.values()].map((activity) => describeActivity(run, activity)),
     pendingChildren: [...run.children.values()].map(describeChild),
-    pendingWorkflowTask:
-      workflowTask === undefined
-        ? undefined
-        : {
-            started: workflowTask.startedEventId !== 0,
-            scheduledTimeMs: workflowTask.scheduledTimeMs,
-            originalScheduledTimeMs: workflowTask.originalScheduledTimeMs,
-            startedTimeMs: workflowTask.startedTimeMs,
-            attempt: workflowTask.attempt,
-          },
+    pendingWorkflowTask: workflowTask && {
+      started: workflowTask.startedEventId !== 0,
+      scheduledTimeMs: workflowTask.scheduledTimeMs,
+      originalScheduledTimeMs: workflowTask.originalScheduledTimeMs,
+      startedTimeMs: workflowTask.startedTimeMs,
+      attempt: workflowTask.attempt,
+    },
     callbacks: run.callbacks.map(({ callbackId: _, attachedBy: __, update, ...callback }) => ({
       ...callback,
       updateId: update?.updateId ?? '',
@@ -132,18 +129,15 @@ function pendingOf(run: RunView, task: WorkflowTask | undefined): Omit<MutableSt
     cronSchedule: run.startedWith?.cronSchedule ?? '',
     signalCount: run.signalCount,
     signalRequestIds: Array.from(run.signalRequestIds.values(), ({ requestId }) => requestId),
-    workflowTask:
-      task === undefined
-        ? undefined
-        : {
-            type: taskType[task.kind],
-            scheduledEventId: task.scheduledEventId,
-            startedEventId: task.startedEventId,
-            stamp: task.stamp,
-            requestId: task.requestId,
-            startToCloseTimeoutMs: task.startToCloseTimeoutMs,
-            historySizeBytes: task.historySizeBytes,
-          },
+    workflowTask: task && {
+      type: taskType[task.kind],
+      scheduledEventId: task.scheduledEventId,
+      startedEventId: task.startedEventId,
+      stamp: task.stamp,
+      requestId: task.requestId,
+      startToCloseTimeoutMs: task.startToCloseTimeoutMs,
+      historySizeBytes: task.historySizeBytes,
+    },
     stickyTaskQueue: run.sticky?.taskQueue.name ?? '',
     stickyScheduleToStartTimeoutMs: run.sticky?.scheduleToStartTimeoutMs ?? 0,
     activities: Array.from(

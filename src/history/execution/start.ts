@@ -41,7 +41,7 @@ export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns
     if (isRunning(current)) {
       switch (replaces(command, current) ? idConflictPolicy.terminateExisting : command.policies.conflictPolicy) {
         case idConflictPolicy.fail:
-          return alreadyRunning(current);
+          return alreadyStarted(current, 'is already running');
         case idConflictPolicy.useExisting:
           return useExisting(draft, current, command);
         case idConflictPolicy.terminateExisting:
@@ -158,39 +158,29 @@ function startedChild(draft: Draft, key: RunKey): StartReply {
   return { kind: 'started', runId, firstExecutionRunId: runId, started: true, status: statusNow };
 }
 
-function alreadyStarted(run: RunView, message: string): Rejected {
+/** Temporal's text. `reusePolicy`: what forbids another run. */
+function alreadyStarted(run: RunView, what: string, reusePolicy?: string): Rejected {
   const created = run.requestIds.find((entry) => entry.eventType === eventTypeNumber.workflowExecutionStarted);
+  const { workflowId, runId } = run.key;
+  const because = reusePolicy === undefined ? '' : ` Workflow Id reuse policy: ${reusePolicy}.`;
   return reject({
     reason: 'already-started',
-    message,
+    message: `Workflow execution ${what}. WorkflowId: ${workflowId}, RunId: ${runId}.${because}`,
     startRequestId: created?.requestId ?? '',
-    runId: run.key.runId,
+    runId,
     firstExecutionRunId: run.start.firstRunId,
   });
 }
 
-function alreadyRunning(run: RunView): Rejected {
-  const { workflowId, runId } = run.key;
-  return alreadyStarted(run, `Workflow execution is already running. WorkflowId: ${workflowId}, RunId: ${runId}.`);
-}
-
 function reuseRefusal(run: RunView, policies: IdPolicies): Rejected | undefined {
-  const { workflowId, runId } = run.key;
   switch (policies.reusePolicy) {
     case idReusePolicy.allowDuplicate:
       return undefined;
     case idReusePolicy.allowDuplicateFailedOnly:
       if (failedStatuses.has(run.status)) return undefined;
-      return alreadyStarted(
-        run,
-        `Workflow execution already finished successfully. WorkflowId: ${workflowId}, RunId: ${runId}. ` +
-          'Workflow Id reuse policy: allow duplicate workflow Id if last run failed.',
-      );
+      return alreadyStarted(run, 'already finished successfully', 'allow duplicate workflow Id if last run failed');
     case idReusePolicy.rejectDuplicate:
-      return alreadyStarted(
-        run,
-        `Workflow execution already finished. WorkflowId: ${workflowId}, RunId: ${runId}. Workflow Id reuse policy: reject duplicate workflow Id.`,
-      );
+      return alreadyStarted(run, 'already finished', 'reject duplicate workflow Id');
   }
 }
 

@@ -204,20 +204,10 @@ function scheduleNextAttempt(run: RunDraft): void {
 /** The workflow task that was pending there: a worker that replays gets here, and learns that what it did from here on does not count. */
 function failWorkflowTask(run: RunDraft, { key, newRunId, reason }: ResetWorkflow): void {
   const { wire } = run.draft;
-  const { scheduledEventId = 0, startedEventId: startedBefore = 0 } = run.run.workflowTask ?? {};
-  const startedEventId =
-    startedBefore === 0
-      ? run.add(
-          'workflowTaskStarted',
-          startedAttributes({
-            scheduledEventId,
-            identity,
-            requestId: 'emptyUuid',
-            historySizeBytes: run.run.historySizeBytes,
-            suggestContinueAsNewReasons: [],
-          }),
-        )
-      : startedBefore;
+  const { workflowTask, historySizeBytes } = run.run;
+  const { scheduledEventId = 0, startedEventId: startedBefore = 0 } = workflowTask ?? {};
+  const start = { identity, requestId: 'emptyUuid', historySizeBytes, suggestContinueAsNewReasons: [] };
+  const startedEventId = startedBefore || run.add('workflowTaskStarted', startedAttributes(scheduledEventId, start));
   addWorkflowTaskFailed(run, {
     scheduledEventId,
     startedEventId,

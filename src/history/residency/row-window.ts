@@ -69,7 +69,7 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
   }
 
   /** After a checkpoint is durable, before what may leave does. */
-  abstract comeNearer(nowMs: number): void;
+  comeNearer(_nowMs: number): void {}
 
   /** Tasks leave whose rows are written and that are not needed; with a pause after each look at one. `nowMs`: in a fold, -Infinity. */
   *leave(nowMs: () => number): Generator<undefined, void> {
@@ -90,7 +90,7 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
   protected abstract nextPage(nowMs: number): Page;
   protected abstract bring(row: Row): void;
   /** The task is in memory, where it stays until the end of the page. */
-  protected abstract passOver(taskId: number): void;
+  protected passOver(_taskId: number): void {}
   protected abstract ended(page: Page, rows: readonly Row[], nowMs: number): void;
   /** Tasks that memory does not need; undefined stands for one that it needs. */
   protected abstract candidates(nowMs: () => number): Iterable<Task | undefined>;

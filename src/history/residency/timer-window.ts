@@ -84,9 +84,6 @@ export class TimerWindow extends RowWindow<TimerPage, TimerRow, TimerTask> {
     installTimer(this.shard, row, this.wire);
   }
 
-  /** `candidates` sees to it. */
-  protected override passOver(): void {}
-
   protected override ended({ untilMs, max }: TimerPage, rows: readonly TimerRow[], nowMs: number): void {
     const last = rows.at(-1);
     this.#hasMore = rows.length >= max;

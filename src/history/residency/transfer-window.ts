@@ -236,8 +236,6 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
 
   // ── What leaves ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  override comeNearer(): void {}
-
   protected override *candidates(nowMs: () => number): Generator<PendingTransfer | undefined, void> {
     const { transfers, transferTasks } = this.shard;
     let ahead = 0;

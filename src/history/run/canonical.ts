@@ -11,18 +11,6 @@ export function canonicalText(value: unknown): string {
 
 function write(value: unknown, out: string[]): void {
   if (value instanceof Uint8Array) out.push('b:', hex(value));
-  else if (value instanceof Map) writeEntries([...value], out);
-  else if (value instanceof Set)
-    writeEntries(
-      [...value].map((item) => [item, true]),
-      out,
-    );
-  else if (value instanceof Pending || value instanceof LetterMarks) writeEntries([...value.entries()], out);
-  else if (value instanceof TimerQueue)
-    writeEntries(
-      [...value.values()].map((task) => [task.taskId, task]),
-      out,
-    );
   else if (Array.isArray(value)) {
     out.push('[');
     for (const item of value) {
@@ -30,12 +18,21 @@ function write(value: unknown, out: string[]): void {
       out.push(',');
     }
     out.push(']');
-  } else if (typeof value === 'object' && value !== null) writeEntries(Object.entries(value), out);
+  } else if (typeof value === 'object' && value !== null) writeEntries(entriesOf(value), out);
   else out.push(JSON.stringify(value) ?? 'undefined');
 }
 
+type Entries = readonly (readonly [unknown, unknown])[];
+
+function entriesOf(value: object): Entries {
+  if (value instanceof Set) return [...value].map((item) => [item, true]);
+  if (value instanceof TimerQueue) return [...value.values()].map((task) => [task.taskId, task]);
+  if (value instanceof Map || value instanceof Pending || value instanceof LetterMarks) return [...value.entries()];
+  return Object.entries(value);
+}
+
 /** Sorted by key; a property that is undefined counts as absent. */
-function writeEntries(entries: readonly (readonly [unknown, unknown])[], out: string[]): void {
+function writeEntries(entries: Entries, out: string[]): void {
   const texts = entries.filter(([, value]) => value !== undefined).map(([key, value]) => `${String(key)}=${canonicalText(value)}`);
   out.push('{', texts.toSorted().join('\n'), '}');
 }

@@ -1,6 +1,6 @@
 /** What one accepted command wrote (see Records in README.md). `evolve` of records in log order is the whole truth about a shard. */
 import type { AnsweredRequest } from './answered-requests.ts';
-import type { AskedByOperator } from '../commands/operation-commands.ts';
+import type { AskedByOperator, UnpauseActivity } from '../commands/operation-commands.ts';
 import type { ActivityOptions } from './activity-operations.ts';
 import type { CallbackAttempted } from './callback.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
@@ -105,12 +105,7 @@ export type Fact =
   | { readonly kind: 'activitiesWithheld'; readonly scheduledEventIds: readonly number[] }
   /** `TemporalPauseInfo` from here on; none: it is gone. */
   | { readonly kind: 'pauseInfoChanged'; readonly entries: readonly string[] }
-  | {
-      readonly kind: 'activityUnpaused';
-      readonly scheduledEventId: number;
-      readonly resetAttempts: boolean;
-      readonly resetHeartbeat: boolean;
-    }
+  | ({ readonly kind: 'activityUnpaused'; readonly scheduledEventId: number } & Pick<UnpauseActivity, 'resetAttempts' | 'resetHeartbeat'>)
   | {
       readonly kind: 'activityReset';
       readonly scheduledEventId: number;

@@ -100,7 +100,7 @@ export function makeSpeculativeReal(run: RunDraft, speculative: WorkflowTask): v
     dispatchWorkflowTask(run);
     return;
   }
-  run.add('workflowTaskStarted', { ...startedAttributes(speculative), scheduledEventId }, { timeMs: startedTimeMs });
+  run.add('workflowTaskStarted', startedAttributes(scheduledEventId, speculative), { timeMs: startedTimeMs });
   armWorkflowTaskTimeout(run, startedTimeMs + startToCloseTimeoutMs - run.draft.nowMs, 'startToClose');
 }
 

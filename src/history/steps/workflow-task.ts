@@ -29,7 +29,7 @@ export type Scheduling = {
   /** Uniform in [0, 1): spreads the retries of failing workflows. */
   readonly jitter?: number;
   /** This task continues a chain of heartbeats. */
-  readonly originalScheduledTimeMs?: number;
+  readonly originalScheduledTimeMs?: number | undefined;
   /** False: it is started in the same record, no queue sees it. */
   readonly dispatch?: boolean;
 };
@@ -153,17 +153,10 @@ export function writeStarted(run: RunDraft, requestId: string, identity: string)
     workflowTask = run.run.workflowTask;
     assert(workflowTask !== undefined, 'written just now');
   }
-  const historySizeBytes = run.run.historySizeBytes;
-  const suggestContinueAsNewReasons = reasonsToContinueAsNew(run.draft, run.run);
-  if (workflowTask.kind === 'normal') {
-    const { scheduledEventId } = workflowTask;
-    run.add(
-      'workflowTaskStarted',
-      startedAttributes({ scheduledEventId, identity, requestId, historySizeBytes, suggestContinueAsNewReasons }),
-    );
-  } else {
-    run.addFact({ kind: 'workflowTaskStarted', requestId, identity, historySizeBytes, suggestContinueAsNewReasons });
-  }
+  const { historySizeBytes } = run.run;
+  const start = { requestId, identity, historySizeBytes, suggestContinueAsNewReasons: reasonsToContinueAsNew(run.draft, run.run) };
+  if (workflowTask.kind === 'normal') run.add('workflowTaskStarted', startedAttributes(workflowTask.scheduledEventId, start));
+  else run.addFact({ kind: 'workflowTaskStarted', ...start });
   armWorkflowTaskTimeout(run, workflowTask.startToCloseTimeoutMs, 'startToClose');
   assert(run.run.workflowTask !== undefined, 'started just now');
   return describeStarted(run.draft, run.run, run.run.workflowTask);
@@ -220,13 +213,13 @@ export function encodeTail(draft: Draft, run: RunView, workflowTask: WorkflowTas
   const ofScheduled = { taskQueue, startToCloseTimeoutMs, attempt };
   const scheduled = draft.wire.encodeEvent(makeEvent(scheduledEventId, 'workflowTaskScheduled', ofScheduled, {}, scheduledTimeMs));
   if (startedEventId === 0) return [scheduled];
-  const ofStarted = startedAttributes(workflowTask);
+  const ofStarted = startedAttributes(scheduledEventId, workflowTask);
   return [scheduled, draft.wire.encodeEvent(makeEvent(startedEventId, 'workflowTaskStarted', ofStarted, {}, startedTimeMs))];
 }
 
-export function startedAttributes(start: StartOfTask & Pick<WorkflowTask, 'scheduledEventId'>) {
+export function startedAttributes(scheduledEventId: number, start: StartOfTask) {
   return {
-    scheduledEventId: start.scheduledEventId,
+    scheduledEventId,
     identity: start.identity,
     requestId: start.requestId,
     suggestContinueAsNew: start.suggestContinueAsNewReasons.length > 0,

@@ -71,7 +71,7 @@ function accept(completion: Completion, updateId: string, body: Body<'acceptance
   // A worker may know of one that memory has lost; whoever asked for it asks again, and finds it accepted.
   const request = known === undefined ? (update?.request ?? requestOfWorker(draft, body.request)) : undefined;
   if (known === undefined) {
-    if (request === undefined || isEnded(updateEnds, updateId)) return notFound(updateId);
+    if (request === undefined || updateEnds.get(updateId)?.kind === 'rejected') return notFound(updateId);
     if (update === undefined && exceedsId(completion, updateId)) return bad(badMessage, 'protocol_instance_id exceeds length limit.');
     if (run.run.updates.size >= draft.limits.updatesPerRunMax)
       return bad(badMessage, 'the limit on the total number of updates is reached');
@@ -161,10 +161,6 @@ function acceptedState({ updateId, completedEventId }: WorkflowUpdate, ends: Rea
 function notFound(updateId: string): CommandFailure {
   const likely = 'This is most likely a transient error which will be resolved automatically by retries';
   return bad(badMessage, `update ${updateId} wasn't found on the server. ${likely}`);
-}
-
-function isEnded(ends: ReadonlyMap<string, UpdateEnd>, updateId: string): boolean {
-  return ends.get(updateId)?.kind === 'rejected';
 }
 
 function rejectedWith({ wire }: Draft, failure: Uint8Array | undefined): UpdateRejection {
