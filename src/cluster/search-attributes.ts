@@ -1,27 +1,17 @@
 /** The search attributes that every namespace has, by `temporal.api.enums.v1.IndexedValueType`. */
-import { indexedValueTypes, unsettableSearchAttributes } from '../kernel/indexed-value-types.ts';
+import { allOfType, indexedValueTypes, unsettableSearchAttributes } from '../kernel/indexed-value-types.ts';
 
 const { Keyword, Int, Bool, Datetime, KeywordList } = indexedValueTypes;
 
 /** There without being added; SDKs and features set them. */
 const predefinedSearchAttributes: ReadonlyMap<string, number> = new Map([
-  ['TemporalChangeVersion', KeywordList],
-  ['BinaryChecksums', KeywordList],
-  ['BuildIds', KeywordList],
-  ['BatcherNamespace', Keyword],
-  ['BatcherUser', Keyword],
-  ['TemporalScheduledStartTime', Datetime],
-  ['TemporalScheduledById', Keyword],
-  ['TemporalSchedulePaused', Bool],
-  ['TemporalNamespaceDivision', Keyword],
-  ['TemporalPauseInfo', KeywordList],
-  ['TemporalReportedProblems', KeywordList],
-  ['TemporalWorkerDeployment', Keyword],
-  ['TemporalWorkerDeploymentVersion', Keyword],
-  ['TemporalWorkflowVersioningBehavior', Keyword],
-  ['TemporalUsedWorkerDeploymentVersions', KeywordList],
-  ['TemporalExternalPayloadCount', Int],
-  ['TemporalExternalPayloadSizeBytes', Int],
+  ...allOfType(KeywordList, 'TemporalChangeVersion BinaryChecksums BuildIds TemporalPauseInfo TemporalReportedProblems'),
+  ...allOfType(KeywordList, 'TemporalUsedWorkerDeploymentVersions'),
+  ...allOfType(Keyword, 'BatcherNamespace BatcherUser TemporalScheduledById TemporalNamespaceDivision TemporalWorkerDeployment'),
+  ...allOfType(Keyword, 'TemporalWorkerDeploymentVersion TemporalWorkflowVersioningBehavior'),
+  ...allOfType(Datetime, 'TemporalScheduledStartTime'),
+  ...allOfType(Bool, 'TemporalSchedulePaused'),
+  ...allOfType(Int, 'TemporalExternalPayloadCount TemporalExternalPayloadSizeBytes'),
 ]);
 
 export const systemSearchAttributes: ReadonlyMap<string, number> = new Map([...unsettableSearchAttributes, ...predefinedSearchAttributes]);

@@ -34,18 +34,14 @@ const actions: readonly AuditAction[] = [
 
 function entryOf(fields: Fields, queue: string): AuditEntry {
   const actor = fields.object('actor');
+  const caller = { authType: actor.text('authType'), peer: actor.text('peer'), client: fields.text('client') };
   return {
     queue,
     action: fields.oneOf('action', actions),
     timeMs: fields.time('time'),
     offset: fields.count('offset'),
     subject: actor.text('subject'),
-    caller: {
-      authType: actor.text('authType'),
-      peer: actor.text('peer'),
-      client: fields.text('client'),
-      requestId: fields.text('requestId'),
-    },
+    caller: { ...caller, requestId: fields.text('requestId') },
     jobId: fields.text('jobId'),
     planHash: fields.text('planHash'),
     filter: fields.text('filter'),

@@ -14,10 +14,7 @@ const HEAD_KEY = '@head';
 const FROM_KEY = '@from:';
 
 export function deadLetterCodec(queue: DeadLetterQueue, prefix: string): RecordCodec<DeadLetterRecord> {
-  return {
-    encode: (record) => encode(record, queue, prefix),
-    decode,
-  };
+  return { encode: (record) => encode(record, queue, prefix), decode };
 }
 
 function encode(record: DeadLetterRecord, queue: DeadLetterQueue, prefix: string): EncodedRecord {

@@ -38,12 +38,8 @@ function chunkToWire(chunk: LetterIdsSnapshot['chunks'][number]): state.LetterId
 }
 
 function handOversToWire(shard: number, recent: readonly HandedOver[]): state.ShardHandOvers {
-  return {
-    shard,
-    lastSequence: recent.at(-1)?.sequence ?? 0,
-    messageIds: recent.map(({ messageId }) => messageId),
-    tasks: recent.map(({ task = -1 }) => task),
-  };
+  const messageIds = recent.map(({ messageId }) => messageId);
+  return { shard, lastSequence: recent.at(-1)?.sequence ?? 0, messageIds, tasks: recent.map(({ task = -1 }) => task) };
 }
 
 function handOversFromWire({ shard, lastSequence, messageIds, tasks }: state.ShardHandOvers): [number, readonly HandedOver[]] {

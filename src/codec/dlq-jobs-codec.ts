@@ -22,16 +22,14 @@ export function dlqJobsCodec(prefix: string): RecordCodec<JobsRecord> {
 function encode(record: JobsRecord, prefix: string): EncodedRecord {
   const { timeMs } = record;
   switch (record.kind) {
-    case 'plan':
-      return {
-        ...plain(record.plan.planId, 'DeadLetterPlan', timeMs),
-        value: jsonBytes({ ...planValue(record.plan, prefix), act: record.act }),
-      };
-    case 'job':
-      return {
-        ...plain(record.entry.job.jobId, 'DeadLetterJob', timeMs),
-        value: jsonBytes({ ...jobValue(record.entry, prefix), act: record.act }),
-      };
+    case 'plan': {
+      const value = jsonBytes({ ...planValue(record.plan, prefix), act: record.act });
+      return { ...plain(record.plan.planId, 'DeadLetterPlan', timeMs), value };
+    }
+    case 'job': {
+      const value = jsonBytes({ ...jobValue(record.entry, prefix), act: record.act });
+      return { ...plain(record.entry.job.jobId, 'DeadLetterJob', timeMs), value };
+    }
     case 'forgotten':
       return { ...plain(record.id, '', timeMs), isTombstone: true };
     case 'carried':
@@ -75,14 +73,8 @@ function commonValue({ operation, queue, ids, purgedBy, options, ...author }: Pi
   const { number, category, sourceCluster, incarnation } = queue;
   const { taskTimeoutMs, ...others } = options;
   return {
-    ...{
-      operation,
-      queue: deadLetterTopic(prefix, category, sourceCluster),
-      queueNumber: number,
-      queueIncarnation: incarnation,
-      category,
-      sourceCluster,
-    },
+    ...{ operation, queue: deadLetterTopic(prefix, category, sourceCluster), queueNumber: number, queueIncarnation: incarnation },
+    ...{ category, sourceCluster },
     ...{ actor, caller, reason, filter: query, groupId, ids: pairsOf(ids), maxMessageId: ids.at(-1)?.to ?? -1, purgedBy },
     ...others,
     taskTimeout: `${taskTimeoutMs / 1_000}s`,

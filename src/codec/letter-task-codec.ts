@@ -24,31 +24,21 @@ export function handedOverFromWire(wire: journal.HandedOverTask): HandedOverTask
 
 /** The failure as it is stored; a cause that nobody knows is damage. */
 function knownFailure({ cause, disposition, ...failure }: journal.TaskFailure): TaskFailure {
-  return { ...failure, cause: causeOf(cause), disposition: dispositionOf(disposition) };
+  const why = known(causes, cause, 'for the unknown cause');
+  return { ...failure, cause: why, disposition: known(dispositions, disposition, 'with the unknown disposition') };
 }
 
 export const causes: readonly TaskFailure['cause'][] = ['retries-exhausted', 'permanent-error', 'namespace-deleted'];
-
-function causeOf(cause: string): TaskFailure['cause'] {
-  const found = causes.find((known) => known === cause);
-  if (found === undefined) throw new LogError('corrupt', `a task was handed over for the unknown cause ${cause}`);
-  return found;
-}
-
 export const dispositions: readonly TaskFailure['disposition'][] = ['poison', 'exhausted', 'systemic', 'target-gone', 'operator'];
 
-function dispositionOf(disposition: string): TaskFailure['disposition'] {
-  const found = dispositions.find((known) => known === disposition);
-  if (found === undefined) throw new LogError('corrupt', `a task was handed over with the unknown disposition ${disposition}`);
+function known<Name extends string>(names: readonly Name[], stored: string, what: string): Name {
+  const found = names.find((name) => name === stored);
+  if (found === undefined) throw new LogError('corrupt', `a task was handed over ${what} ${stored}`);
   return found;
 }
 
 export function linesToWire(lines: HandOverLines | undefined): readonly state.HandOverLine[] {
-  return Array.from(lines ?? [], ([category, { lastSequence, waiting }]) => ({
-    category,
-    lastSequence,
-    waiting: waiting.map(handedOverToWire),
-  }));
+  return Array.from(lines ?? [], ([category, { waiting, ...line }]) => ({ category, ...line, waiting: waiting.map(handedOverToWire) }));
 }
 
 /** Undefined: there are none. */
@@ -83,11 +73,7 @@ export function endedFromWire({ letter, ...outcome }: journal.EndedLetter): Ende
 }
 
 export function marksToWire(marks: readonly LetterMark[]): readonly state.LetterMark[] {
-  return marks.map(({ letter, taskId, outcome }) => ({
-    letter,
-    taskId,
-    ...(outcome === undefined ? pending : outcomeToWire(outcome)),
-  }));
+  return marks.map(({ letter, taskId, outcome }) => ({ letter, taskId, ...(outcome === undefined ? pending : outcomeToWire(outcome)) }));
 }
 
 export function markFromWire({ letter, taskId, ...outcome }: state.LetterMark): LetterMark {

@@ -36,14 +36,8 @@ export const matchingCodec = {
   decode(value: Uint8Array, schema: number): MatchingRecord {
     checkRecordSchema(schema);
     const { timeMs, spilled, removed, configured, forgotten } = decodeBacklogChanged(value, ownLimits);
-    return {
-      kind: 'backlogChanged',
-      timeMs,
-      spilled: spilled.map(spilledFromWire),
-      removed,
-      configured: configured.map(configuredFromWire),
-      forgotten,
-    };
+    const lists = { spilled: spilled.map(spilledFromWire), removed, configured: configured.map(configuredFromWire), forgotten };
+    return { kind: 'backlogChanged', timeMs, ...lists };
   },
 } satisfies RecordCodec<MatchingRecord>;
 

@@ -6,8 +6,6 @@ export const recordSchema = 1;
 /** Throws LogError: another version means something else by it, or knows more. */
 export function checkRecordSchema(found: number): void {
   if (found === recordSchema) return;
-  throw new LogError(
-    'corrupt',
-    `the record has schema ${found}, written by another version; this one reads ${recordSchema}: start that version`,
-  );
+  const words = `the record has schema ${found}, written by another version; this one reads ${recordSchema}: start that version`;
+  throw new LogError('corrupt', words);
 }

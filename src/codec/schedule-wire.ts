@@ -23,13 +23,11 @@ export const scheduleWire: ScheduleWire = {
     return encodeFields(new Map([[listInfoField, encodePayload({ metadata, data, externalPayloads: [] })]]));
   },
 
-  ownAttributes: ({ paused }) =>
-    encodeFields(
-      new Map([
-        ['TemporalNamespaceDivision', jsonPayload('TemporalScheduler', 'Keyword')],
-        ['TemporalSchedulePaused', jsonPayload(paused, 'Bool')],
-      ]),
-    ),
+  ownAttributes({ paused }) {
+    const division = jsonPayload('TemporalScheduler', 'Keyword');
+    const attributes = { TemporalNamespaceDivision: division, TemporalSchedulePaused: jsonPayload(paused, 'Bool') };
+    return encodeFields(new Map(Object.entries(attributes)));
+  },
 
   workflowAttributes: (attributes, scheduleId, startTimeText) =>
     encodeFields(

@@ -27,12 +27,8 @@ export const stateCodec: StateWire = {
 
   decodeTask: (bytes) => decodeChecked(bytes, 'task', (body) => taskFromMessage(state.decodePendingTask(body, ownLimits))),
 
-  encodeCounters: ({ handOvers, letterMarks, ...counters }) =>
-    encodeChecked(state.writeShardCounters, {
-      ...counters,
-      handOvers: linesToWire(handOvers),
-      letterMarks: marksToWire(letterMarks ?? []),
-    }),
+  encodeCounters: ({ handOvers: lines, letterMarks: marks = [], ...counters }) =>
+    encodeChecked(state.writeShardCounters, { ...counters, handOvers: linesToWire(lines), letterMarks: marksToWire(marks) }),
 
   encodeRecord: (record) => {
     const { schema, value } = historyCodec.encode(record);
@@ -49,11 +45,8 @@ export const stateCodec: StateWire = {
     decodeChecked(bytes, 'set of counters', (body) => {
       const { handOvers: lines, letterMarks: marks, ...counters } = state.decodeShardCounters(body, ownLimits);
       const handOvers = linesFromWire(lines);
-      return {
-        ...counters,
-        ...(handOvers === undefined ? {} : { handOvers }),
-        ...(marks.length === 0 ? {} : { letterMarks: marks.map(markFromWire) }),
-      };
+      const marked = marks.length === 0 ? {} : { letterMarks: marks.map(markFromWire) };
+      return { ...counters, ...(handOvers === undefined ? {} : { handOvers }), ...marked };
     }),
 };
 

@@ -46,14 +46,10 @@ export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.
       return { ...common, kind: transferKind.SCHEDULE_CHILD_FIRST_TASK, target: task.child };
     case 'notifyParent':
       return { ...common, kind: transferKind.NOTIFY_PARENT };
-    case 'closeChild':
-      return {
-        ...common,
-        kind: transferKind.CLOSE_CHILD,
-        eventId: task.initiatedEventId,
-        target: task.child,
-        parentClosePolicy: task.policy,
-      };
+    case 'closeChild': {
+      const { initiatedEventId: eventId, child: target, policy } = task;
+      return { ...common, kind: transferKind.CLOSE_CHILD, eventId, target, parentClosePolicy: policy };
+    }
     case 'startAction':
       return { ...common, kind: transferKind.START_ACTION, eventId: task.startId, target: task.target };
     case 'endAction': {
@@ -144,9 +140,8 @@ function senderToWire(task: TransferTask): journal.Sender | undefined {
 function senderFromWire(key: RunKey, { sender }: journal.TransferTask): { readonly sender?: Sender } {
   if (sender === undefined) return {};
   const { namespace, workflowType, firstRunId, rootWorkflowId, rootRunId, parent } = sender;
-  return {
-    sender: { key, namespace, start: { workflowType, firstRunId, parent, root: { workflowId: rootWorkflowId, runId: rootRunId } } },
-  };
+  const start = { workflowType, firstRunId, parent, root: { workflowId: rootWorkflowId, runId: rootRunId } };
+  return { sender: { key, namespace, start } };
 }
 
 /** Absent of a task that another server wrote as a dead letter. */

@@ -275,20 +275,14 @@ function workflowTaskTimeoutOf({ timeoutType: type }: info.TimerTaskInfo): 'star
 }
 
 function keyOf({ namespaceId, workflowId, runId }: RunKey): RunKey {
-  return {
-    namespaceId: present(namespaceId, 'namespace_id'),
-    workflowId: present(workflowId, 'workflow_id'),
-    runId: present(runId, 'run_id'),
-  };
+  const workflow = { namespaceId: present(namespaceId, 'namespace_id'), workflowId: present(workflowId, 'workflow_id') };
+  return { ...workflow, runId: present(runId, 'run_id') };
 }
 
 /** Whichever run of the target is open. */
-function targetKeyOf({ targetNamespaceId, targetWorkflowId, targetRunId }: info.TransferTaskInfo): RunKey {
-  return {
-    namespaceId: present(targetNamespaceId, 'target_namespace_id'),
-    workflowId: present(targetWorkflowId, 'target_workflow_id'),
-    runId: targetRunId,
-  };
+function targetKeyOf({ targetNamespaceId, targetWorkflowId, targetRunId: runId }: info.TransferTaskInfo): RunKey {
+  const namespaceId = present(targetNamespaceId, 'target_namespace_id');
+  return { namespaceId, workflowId: present(targetWorkflowId, 'target_workflow_id'), runId };
 }
 
 function eventOf(wire: { readonly scheduledEventId: number } | { readonly eventId: number }): number {

@@ -10,7 +10,7 @@
 import { unreachable } from '../kernel/assert.ts';
 import { type CaptureSettings, failuresMaxOf } from './capture-settings.ts';
 import type { DeadLetterCause, LetterDisposition } from './letter.ts';
-import type { NotYet, TaskFailure } from './task-failure.ts';
+import type { TaskFailure } from './task-failure.ts';
 
 /** The attempts at one task. Times are ms since 1970; undefined: it has not failed yet. */
 export type Attempts = {
@@ -26,14 +26,8 @@ export type Attempts = {
   readonly lastFailureTimeMs: number | undefined;
 };
 
-export const noAttempts: Attempts = {
-  attempts: 0,
-  failures: 0,
-  inARow: 0,
-  pace: 'usual',
-  firstFailureTimeMs: undefined,
-  lastFailureTimeMs: undefined,
-};
+const noTimes = { firstFailureTimeMs: undefined, lastFailureTimeMs: undefined };
+export const noAttempts: Attempts = { attempts: 0, failures: 0, inARow: 0, pace: 'usual', ...noTimes };
 
 export type Verdict =
   /** `pauseMs`: before jitter. */
@@ -55,14 +49,6 @@ const paces: { readonly [pace in Pace]: { readonly firstMs: number; readonly fac
   usual: { firstMs: second, factor: 1.1, maxMs: 3 * minute },
   notReady: { firstMs: 3 * second, factor: 1.5, maxMs: 3 * minute },
   rateLimited: { firstMs: 3 * second, factor: 1.5, maxMs: 5 * minute },
-};
-
-const paceOfWaiting: { readonly [why in NotYet]: Pace } = {
-  away: 'usual',
-  moving: 'usual',
-  busy: 'usual',
-  notReady: 'notReady',
-  rateLimited: 'rateLimited',
 };
 
 /** `category`: of the queue that the letter would go to, `transfer`. */
@@ -114,7 +100,7 @@ function isPermanent(failure: FailedAttempt, settings: CaptureSettings): boolean
 }
 
 function paceOf(failure: TaskFailure): Pace {
-  return failure.kind === 'notYet' ? paceOfWaiting[failure.why] : 'usual';
+  return failure.kind === 'notYet' && (failure.why === 'notReady' || failure.why === 'rateLimited') ? failure.why : 'usual';
 }
 
 function pauseMs({ inARow, pace }: Attempts): number {

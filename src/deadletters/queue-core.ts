@@ -139,11 +139,8 @@ export class QueueCore {
   }
 
   idsOf(command: DeadLetterCommand): CommandIds {
-    return {
-      command: command.kind,
-      ...('jobId' in command ? { jobId: command.jobId } : {}),
-      ...('messageId' in command ? { messageId: command.messageId } : {}),
-    };
+    const job = 'jobId' in command ? { jobId: command.jobId } : {};
+    return { command: command.kind, ...job, ...('messageId' in command ? { messageId: command.messageId } : {}) };
   }
 
   accept(handled: QueueHandled): void {

@@ -133,13 +133,8 @@ export class Checker {
       case 'call':
         throw fault('unsupported', syntax.name.toLowerCase() === 'group_concat' ? `'group_concat'` : 'nested func', syntax.at, 'a value');
       case 'name': {
-        const hint = `did you forget to quote ${quoted(printed(syntax))}?`;
-        throw fault(
-          'unsupported',
-          `column name on the right side of comparison expression (${hint})`,
-          syntax.at,
-          'a value; texts stand in quotes',
-        );
+        const what = `column name on the right side of comparison expression (did you forget to quote ${quoted(printed(syntax))}?)`;
+        throw fault('unsupported', what, syntax.at, 'a value; texts stand in quotes');
       }
       case 'null':
       case 'parenthesis':

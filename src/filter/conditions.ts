@@ -44,13 +44,8 @@ export function between(column: Column, not: boolean, from: Value, to: Value): C
   const low = ceiling(from);
   const high = to.floor;
   if (low > int64Max || high < int64Min || low > high) return not ? always(column) : never(column);
-  return {
-    kind: 'between',
-    column,
-    not,
-    low: wholeOperand(low < int64Min ? int64Min : low),
-    high: wholeOperand(high > int64Max ? int64Max : high),
-  };
+  const bounds = { low: wholeOperand(low < int64Min ? int64Min : low), high: wholeOperand(high > int64Max ? int64Max : high) };
+  return { kind: 'between', column, not, ...bounds };
 }
 
 function ceiling({ floor, exact }: Value & { kind: 'whole' }): bigint {

@@ -43,14 +43,7 @@ const reserved = new Set(
 );
 
 /** What may stand behind a backslash and is not itself then. */
-const escapes = new Map([
-  ['0', '\0'],
-  ['b', '\b'],
-  ['n', '\n'],
-  ['r', '\r'],
-  ['t', '\t'],
-  ['Z', '\u001a'],
-]);
+const escapes = new Map(Object.entries({ 0: '\0', b: '\b', n: '\n', r: '\r', t: '\t', Z: '\u001a' }));
 
 /** Operators, the longest first. */
 const operators = '<=> ->> <> <= << >= >> != && || -> = < > ! , ; ( ) + - * / % ^ ~ & | .'.split(' ');

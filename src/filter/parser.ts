@@ -30,16 +30,7 @@ const signs = new Set(['+', '-', '~', '!', 'binary']);
 /** Where one must stand. */
 const operands = 'a name, a value or (';
 const callKeywords = new Set(['left', 'right', 'if', 'database', 'mod', 'replace', 'substr', 'substring', 'group_concat']);
-const clockKeywords = new Set([
-  'current_timestamp',
-  'current_date',
-  'current_time',
-  'utc_timestamp',
-  'utc_time',
-  'utc_date',
-  'localtime',
-  'localtimestamp',
-]);
+const clocks = new Set('current_timestamp current_date current_time utc_timestamp utc_time utc_date localtime localtimestamp'.split(' '));
 
 export function parseSyntax(text: string): QuerySyntax {
   const lower = text.slice(0, 8).toLowerCase();
@@ -226,7 +217,7 @@ class Parser {
       this.#advance();
       return text === 'null' ? { kind: 'null', at } : { kind: 'boolean', at, value: text === 'true' };
     }
-    if (!callKeywords.has(text) && !clockKeywords.has(text)) throw this.#unexpected(operands);
+    if (!callKeywords.has(text) && !clocks.has(text)) throw this.#unexpected(operands);
     this.#advance();
     const isCall = this.#isOperator('(');
     if (callKeywords.has(text) && !isCall) throw this.#unexpected('(');
@@ -316,12 +307,10 @@ class Parser {
   /** Takes the token that begins what is nested. */
   #nested<Result>(inner: () => Result): Result {
     this.#nesting++;
-    if (this.#nesting === nestingMax)
-      throw this.#failed(
-        'max nesting level reached',
-        this.#token,
-        `fewer than ${nestingMax} parentheses, NOTs and signs inside each other`,
-      );
+    if (this.#nesting === nestingMax) {
+      const expected = `fewer than ${nestingMax} parentheses, NOTs and signs inside each other`;
+      throw this.#failed('max nesting level reached', this.#token, expected);
+    }
     this.#advance();
     const result = inner();
     this.#nesting--;

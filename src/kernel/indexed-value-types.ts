@@ -9,22 +9,14 @@ export function searchAttributeTypeName(type: number): string {
 
 const { Keyword, Int, Datetime } = indexedValueTypes;
 
+/** `names`: with spaces between them. */
+export function allOfType(type: number, names: string): readonly (readonly [name: string, type: number])[] {
+  return names.split(' ').map((name) => [name, type]);
+}
+
 /** Types, by name, of attributes that only the server sets. Those that SDKs and features set are system attributes too, but not among these. */
 export const unsettableSearchAttributes: ReadonlyMap<string, number> = new Map([
-  ['WorkflowType', Keyword],
-  ['WorkflowId', Keyword],
-  ['RunId', Keyword],
-  ['StartTime', Datetime],
-  ['ExecutionTime', Datetime],
-  ['CloseTime', Datetime],
-  ['ExecutionStatus', Keyword],
-  ['TaskQueue', Keyword],
-  ['HistoryLength', Int],
-  ['ExecutionDuration', Int],
-  ['StateTransitionCount', Int],
-  ['HistorySizeBytes', Int],
-  ['ParentWorkflowId', Keyword],
-  ['ParentRunId', Keyword],
-  ['RootWorkflowId', Keyword],
-  ['RootRunId', Keyword],
+  ...allOfType(Keyword, 'WorkflowType WorkflowId RunId ExecutionStatus TaskQueue ParentWorkflowId ParentRunId RootWorkflowId RootRunId'),
+  ...allOfType(Datetime, 'StartTime ExecutionTime CloseTime'),
+  ...allOfType(Int, 'HistoryLength ExecutionDuration StateTransitionCount HistorySizeBytes'),
 ]);

@@ -102,8 +102,6 @@ export const matchingLimits = {
 /** The limits of windows for a process that has a share of the memory that all limits are made for. */
 export function windowLimitsOf(share: number): Pick<MatchingLimits, 'windowTasksPerHostMax' | 'windowBytesPerHostMax'> {
   const { windowTasksPerHostMax, windowBytesPerHostMax } = matchingLimits;
-  return {
-    windowTasksPerHostMax: Math.floor(share * windowTasksPerHostMax),
-    windowBytesPerHostMax: Math.floor(share * windowBytesPerHostMax),
-  };
+  const part = (whole: number): number => Math.floor(share * whole);
+  return { windowTasksPerHostMax: part(windowTasksPerHostMax), windowBytesPerHostMax: part(windowBytesPerHostMax) };
 }

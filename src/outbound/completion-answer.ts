@@ -87,14 +87,9 @@ function failureIn({ contentType, body }: Answer): SaidFailure | undefined {
   if (fieldsOf(failure['metadata'])?.['type'] !== 'nexus.HandlerError') return { message, handlerError: undefined };
   const details = fieldsOf(failure['details']) ?? {};
   const { retryableOverride } = details;
-  const type = textOf(details['type']).slice(0, 100);
-  return {
-    message: message === '' ? textOf(fieldsOf(failure['cause'])?.['message']) : message,
-    handlerError: {
-      type: type === '' ? 'INTERNAL' : type,
-      retryable: typeof retryableOverride === 'boolean' ? retryableOverride : undefined,
-    },
-  };
+  const type = textOf(details['type']).slice(0, 100) || 'INTERNAL';
+  const retryable = typeof retryableOverride === 'boolean' ? retryableOverride : undefined;
+  return { message: message || textOf(fieldsOf(failure['cause'])?.['message']), handlerError: { type, retryable } };
 }
 
 function parsed(json: string): unknown {

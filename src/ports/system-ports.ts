@@ -23,7 +23,4 @@ export const systemClock: Clock = {
   settled: (callback) => void settled.then(() => process.nextTick(callback)),
 };
 
-export const systemRandom: Random = {
-  nonce: () => crypto.randomUUID(),
-  fraction: () => Math.random(),
-};
+export const systemRandom: Random = { nonce: () => crypto.randomUUID(), fraction: () => Math.random() };

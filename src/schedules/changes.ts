@@ -77,11 +77,8 @@ export function actionStarted(progress: ScheduleProgress, workflow: RunningWorkf
   const action = progress.starting.find(({ startId }) => startId === workflow.startId);
   if (action === undefined) return undefined;
   const result = { ...workflow, scheduleTimeMs: action.actualTimeMs, actualTimeMs: nowMs, status: runningStatus };
-  const begun = {
-    ...withoutStarting(progress, action.startId),
-    actionCount: progress.actionCount + 1,
-    recentActions: newest([...progress.recentActions, result]),
-  };
+  const recentActions = newest([...progress.recentActions, result]);
+  const begun = { ...withoutStarting(progress, action.startId), actionCount: progress.actionCount + 1, recentActions };
   return action.tracked ? { ...begun, running: [...progress.running, workflow], runningSeenMs: nowMs } : begun;
 }
 
@@ -137,11 +134,8 @@ export function actionSeenClosed(
   const isAwaited = progress.running.some((one) => one.startId === startId);
   const isNew = progress.recentActions.some((action) => action.startId === startId && action.status === runningStatus);
   if (!isAwaited || !isNew) return undefined;
-  return {
-    ...progress,
-    runningSeenMs: nowMs - scheduleLimits.lookAfterMs + scheduleLimits.newsAfterMs,
-    recentActions: withStatus(progress.recentActions, startId, status),
-  };
+  const runningSeenMs = nowMs - scheduleLimits.lookAfterMs + scheduleLimits.newsAfterMs;
+  return { ...progress, runningSeenMs, recentActions: withStatus(progress.recentActions, startId, status) };
 }
 
 /** The workflow of the action runs, also where it had ended: it was reset meanwhile. undefined: that is what is known. */

@@ -241,10 +241,8 @@ export function endsWanted({ progress: { buffered, running }, policies }: LastSt
 
 /** What was wanted before was asked for then: a workflow may take long to end, and each time that is due meanwhile would ask once more. */
 function newEnds(before: Ends, now: Ends): Ends {
-  return {
-    cancels: without(now.cancels, [...before.cancels, ...before.terminates]),
-    terminates: without(now.terminates, before.terminates),
-  };
+  const cancels = without(now.cancels, [...before.cancels, ...before.terminates]);
+  return { cancels, terminates: without(now.terminates, before.terminates) };
 }
 
 function without(some: readonly RunningWorkflow[], others: readonly RunningWorkflow[]): readonly RunningWorkflow[] {

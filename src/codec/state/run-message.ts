@@ -119,11 +119,8 @@ export function asideFromMessage({ aside }: WholeRun): AsideRun | undefined {
 
 // ── Start ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const archetypes: NumberOf<Archetype> = {
-  workflow: state.Archetype.WORKFLOW,
-  schedule: state.Archetype.SCHEDULE,
-  batch: state.Archetype.BATCH,
-};
+const { WORKFLOW, SCHEDULE, BATCH } = state.Archetype;
+const archetypes: NumberOf<Archetype> = { workflow: WORKFLOW, schedule: SCHEDULE, batch: BATCH };
 
 function startToMessage({ key, start, own }: RunView): state.RunStart {
   const isRoot = start.root.runId === key.runId && start.root.workflowId === key.workflowId;

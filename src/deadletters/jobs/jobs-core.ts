@@ -84,11 +84,8 @@ export class JobsCore {
   }
 
   idsOf(command: JobsCommand): CommandIds {
-    return {
-      command: command.kind,
-      ...('jobId' in command ? { jobId: command.jobId } : {}),
-      ...('planId' in command ? { planId: command.planId } : {}),
-    };
+    const job = 'jobId' in command ? { jobId: command.jobId } : {};
+    return { command: command.kind, ...job, ...('planId' in command ? { planId: command.planId } : {}) };
   }
 
   accept(decided: JobsHandled): void {

@@ -24,15 +24,9 @@ function between(low: number, high: number): Condition {
 /** What was asked for: the same again while letters of it are handled is the same, though others of them are left. */
 export function requestText({ operation, queue, selection, options }: PlanLetters): string {
   const { ids = null, condition = null, purgedBy } = selection;
-  const asked = [
-    operation,
-    queue.category,
-    queue.sourceCluster,
-    ids,
-    condition,
-    chosen(options),
-    ...(purgedBy === undefined ? [] : [purgedBy]),
-  ];
+  const { category, sourceCluster } = queue;
+  const purger = purgedBy === undefined ? [] : [purgedBy];
+  const asked = [operation, category, sourceCluster, ids, condition, chosen(options), ...purger];
   return JSON.stringify(asked, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
 }
 
@@ -43,15 +37,9 @@ export function hashedText(
   digest: string | undefined,
 ): string {
   const { category, sourceCluster, incarnation } = queue;
-  return JSON.stringify([
-    operation,
-    category,
-    sourceCluster,
-    ids.map(({ from, to }) => [from, to]),
-    chosen(options),
-    incarnation,
-    ...(digest === undefined ? [] : [{ digest }]),
-  ]);
+  const ranges = ids.map(({ from, to }) => [from, to]);
+  const others = digest === undefined ? [] : [{ digest }];
+  return JSON.stringify([operation, category, sourceCluster, ranges, chosen(options), incarnation, ...others]);
 }
 
 function chosen({ rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard }: JobOptions): readonly unknown[] {

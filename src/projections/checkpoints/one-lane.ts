@@ -15,9 +15,5 @@ export type Lane = Writes & {
  */
 export function inOneLane(database: Writes): Lane {
   const inTurn = oneAtATime();
-  return {
-    write: (...args) => inTurn(() => database.write(...args)),
-    flush: (...args) => inTurn(() => database.flush(...args)),
-    inTurn,
-  };
+  return { write: (...args) => inTurn(() => database.write(...args)), flush: (...args) => inTurn(() => database.flush(...args)), inTurn };
 }

@@ -29,12 +29,11 @@ export type Row = Readonly<Record<string, unknown>>;
  */
 export type Statement = { readonly name?: string; readonly text: string };
 
+type Found<R> = { readonly rows: readonly R[]; readonly count: number };
+
 /** What a user of a connection may do with it. */
 export interface Session {
-  query<R extends Row>(
-    statement: Statement,
-    values: readonly Parameter[],
-  ): Promise<{ readonly rows: readonly R[]; readonly count: number }>;
+  query<R extends Row>(statement: Statement, values: readonly Parameter[]): Promise<Found<R>>;
   /** Runs one or several statements without parameters. `timeoutMs`: what we give it; the server's own limit is its `statement_timeout`. */
   run(text: string, timeoutMs?: number): Promise<void>;
   /** Nobody uses this connection again. */
@@ -143,10 +142,7 @@ export class Connections {
   #giveBack(connection: Connection): void {
     if (connection.isCut) return;
     const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#idle.push(connection);
-      return;
-    }
+    if (next === undefined) return void this.#idle.push(connection);
     this.#waiting.delete(next);
     next.take(connection);
   }
@@ -191,10 +187,7 @@ class Connection implements Session {
     await this.#client.connect();
   }
 
-  async query<R extends Row>(
-    { name, text }: Statement,
-    values: readonly Parameter[],
-  ): Promise<{ readonly rows: readonly R[]; readonly count: number }> {
+  async query<R extends Row>({ name, text }: Statement, values: readonly Parameter[]): Promise<Found<R>> {
     const query: Query = name === undefined ? { text, values } : { name, text, values };
     const { rows, rowCount } = await this.#client.query(query);
     return { rows: rows as readonly R[], count: rowCount ?? 0 };
@@ -261,14 +254,10 @@ export async function rollBack(session: Session, after: unknown): Promise<void> 
 }
 
 function clientConfig(options: PostgresOptions, settings: readonly string[]): ClientConfig {
-  const { timeoutMs } = options;
+  const { host, port, database, user, password, tls, timeoutMs } = options;
   return {
-    host: options.host,
-    port: options.port,
-    database: options.database,
-    user: options.user,
-    password: options.password,
-    ssl: options.tls === undefined ? false : tlsConfig(options.tls),
+    ...{ host, port, database, user, password },
+    ssl: tls === undefined ? false : tlsConfig(tls),
     application_name: 'perdure',
     keepAlive: true,
     connectionTimeoutMillis: timeoutMs,

@@ -67,10 +67,8 @@ const versionMin = 130_000;
 
 /** What no migration can mend. */
 async function checkServer(session: Session, { name }: MigrateOptions): Promise<void> {
-  const { rows } = await session.query<{ readonly version: string; readonly encoding: string }>(
-    { text: `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding` },
-    [],
-  );
+  const text = `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding`;
+  const { rows } = await session.query<{ readonly version: string; readonly encoding: string }>({ text }, []);
   const { version = '0', encoding = '' } = rows[0] ?? {};
   if (Number(version) < versionMin)
     throw new DatabaseError('misconfigured', `${name} is version ${version}; PostgreSQL 13 or newer is needed`);
@@ -82,12 +80,8 @@ async function checkServer(session: Session, { name }: MigrateOptions): Promise<
 
 /** Number of the last step; 0: none of our tables is there. */
 async function reachedBy(session: Session, { name, schema, migrations = ownMigrations }: MigrateOptions): Promise<number> {
-  const { rows: tables } = await session.query<{ readonly relname: string }>(
-    {
-      text: `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
-    },
-    [schema],
-  );
+  const text = `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
+  const { rows: tables } = await session.query<{ readonly relname: string }>({ text }, [schema]);
   if (tables.length === 0) return 0;
   if (!tables.some(({ relname }) => relname === 'perdure')) {
     const others = tables.slice(0, 3).map(({ relname }) => relname);

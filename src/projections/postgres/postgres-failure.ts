@@ -40,20 +40,18 @@ export function postgresFailure(error: unknown, options: PostgresOptions): Datab
   const failure = (code: DatabaseError['code'], words: string): DatabaseError =>
     new DatabaseError(code, `${name} ${words}`, { cause: error });
   if (state === undefined) return wayFailure(error, options, failure);
+  const { user, database } = options;
   if (isAboutData(error)) return failure('data', `refuses a row: ${said}${about(error)}`);
   switch (state) {
     case '28P01':
-      return failure('misconfigured', `refuses the password of user ${options.user}; look at perdure.postgres.user and password`);
+      return failure('misconfigured', `refuses the password of user ${user}; look at perdure.postgres.user and password`);
     case '28000':
       return failure(
         'misconfigured',
-        `does not let user ${options.user} in: ${said}; look at its pg_hba.conf, and at perdure.postgres.user and tls`,
+        `does not let user ${user} in: ${said}; look at its pg_hba.conf, and at perdure.postgres.user and tls`,
       );
     case '3D000':
-      return failure(
-        'misconfigured',
-        `has no such database; create it: CREATE DATABASE "${options.database}" ENCODING 'UTF8' TEMPLATE template0`,
-      );
+      return failure('misconfigured', `has no such database; create it: CREATE DATABASE "${database}" ENCODING 'UTF8' TEMPLATE template0`);
     case '42501':
       return tooFewRights(options, said, error);
     case '42P01':
@@ -118,15 +116,10 @@ function wayFailure(
     return failure('misconfigured', `wants a password, or a different one (${said}); look at perdure.postgres.password`);
   }
   if (/timeout/i.test(said) || code === 'ETIMEDOUT') {
-    return failure(
-      'unavailable',
-      `did not answer within ${timeoutMs} ms: it hangs or is overloaded, or something on the way drops packets`,
-    );
+    const why = 'it hangs or is overloaded, or something on the way drops packets';
+    return failure('unavailable', `did not answer within ${timeoutMs} ms: ${why}`);
   }
-  const hint =
-    tls === undefined
-      ? 'is it running, and do host and port lead there?'
-      : 'is it running, do host and port lead there, and does it speak TLS?';
+  const hint = `is it running, ${tls === undefined ? 'and do host and port lead there' : 'do host and port lead there, and does it speak TLS'}?`;
   return failure('unavailable', `cannot be reached, or the connection was lost: ${said}; ${hint}`);
 }
 

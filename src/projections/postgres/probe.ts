@@ -13,12 +13,8 @@ export async function probePostgres(options: PostgresOptions, migrations?: reado
   const database = nameOf(options);
   const connections = new Connections(options, 1, []);
   try {
-    const tables = {
-      name: database,
-      schema: schemaName(options.topicPrefix),
-      migrate: options.migrate,
-      ...(migrations === undefined ? {} : { migrations }),
-    };
+    const { migrate, topicPrefix } = options;
+    const tables = { name: database, schema: schemaName(topicPrefix), migrate, ...(migrations === undefined ? {} : { migrations }) };
     return await connections.use(async (session) => {
       const { migration, isNewest } = await reachedMigration(session, tables);
       const missing = await missingRight(session, tables.schema, !isNewest);
@@ -36,19 +32,12 @@ export async function probePostgres(options: PostgresOptions, migrations?: reado
 
 /** What a start needs and this user may not, in PostgreSQL's own words. */
 async function missingRight(session: Session, schema: string, makesTables: boolean): Promise<string | undefined> {
-  const { rows } = await session.query<{
-    readonly makes_schemas: boolean;
-    readonly makes_tables: boolean | null;
-    readonly writes: boolean | null;
-  }>(
-    {
-      text: `SELECT has_database_privilege(current_database(), 'CREATE') AS makes_schemas,
+  const text = `SELECT has_database_privilege(current_database(), 'CREATE') AS makes_schemas,
   (SELECT has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1) AS makes_tables,
   (SELECT bool_and(has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE') AND
-    has_table_privilege(c.oid, 'DELETE')) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')) AS writes`,
-    },
-    [schema],
-  );
+    has_table_privilege(c.oid, 'DELETE')) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')) AS writes`;
+  type Rights = { readonly makes_schemas: boolean; readonly makes_tables: boolean | null; readonly writes: boolean | null };
+  const { rows } = await session.query<Rights>({ text }, [schema]);
   const { makes_schemas: makesSchemas = false, makes_tables: hasSchema = null, writes = null } = rows[0] ?? {};
   if (makesTables && hasSchema === null && !makesSchemas) return 'permission denied to create its schema in the database';
   if (makesTables && hasSchema === false) return `permission denied for schema ${schema}`;

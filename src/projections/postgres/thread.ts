@@ -14,18 +14,9 @@ function relayedLogger(bound: LogFields): Logger {
     (level: RecordLevel) =>
     (message: string, fields: LogFields = {}): void => {
       const all = Object.entries({ ...bound, ...fields });
-      say({
-        level,
-        message,
-        fields: Object.fromEntries(all.map(([name, value]) => [name, value instanceof Error ? errorText(value) : value])),
-      });
+      const plain = all.map(([name, value]) => [name, value instanceof Error ? errorText(value) : value]);
+      say({ level, message, fields: Object.fromEntries(plain) });
     };
-  return {
-    debug: log('debug'),
-    info: log('info'),
-    warn: log('warn'),
-    error: log('error'),
-    enabled: () => true,
-    with: (fields) => relayedLogger({ ...bound, ...fields }),
-  };
+  const levels = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+  return { ...levels, enabled: () => true, with: (fields) => relayedLogger({ ...bound, ...fields }) };
 }

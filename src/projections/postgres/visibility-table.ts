@@ -24,16 +24,10 @@ const sqlTypes: Readonly<Record<ColumnKind, string>> = {
 type Definition = { readonly name: string; readonly type: string };
 
 /** `keyword07 text`; PostgreSQL folds what has no quotes. */
-export const attributeDefinitions: readonly Definition[] = attributeColumns.map(({ name, kind }) => ({
-  name: name.toLowerCase(),
-  type: sqlTypes[kind],
-}));
+export const attributeDefinitions = attributeColumns.map(({ name, kind }) => ({ name: name.toLowerCase(), type: sqlTypes[kind] }));
 
 /** Parts of a millisecond. */
-export const partDefinitions: readonly Definition[] = instantNames.map((name) => ({
-  name: partColumn(name.toLowerCase()),
-  type: 'integer',
-}));
+export const partDefinitions = instantNames.map((name) => ({ name: partColumn(name.toLowerCase()), type: 'integer' }));
 
 const order = 'sort_ms DESC, start_ms DESC, run_id DESC';
 

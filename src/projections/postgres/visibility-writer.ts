@@ -46,19 +46,9 @@ export class VisibilityWriter {
   }
 
   encode(rows: readonly VisibilityRow[]): readonly VisibilityStep[] {
-    const newest = newestOfEach(
-      rows.filter((row) => fits(row) || this.#leaveOut(row, 'an id that is no UUID, or a number that is no whole one')),
-    );
-    return [
-      ...stepsOf(
-        this.#plain,
-        newest.filter(({ slots }) => slots.size === 0),
-      ),
-      ...stepsOf(
-        this.#withSlots,
-        newest.filter(({ slots }) => slots.size > 0),
-      ),
-    ];
+    const fitting = rows.filter((row) => fits(row) || this.#leaveOut(row, 'an id that is no UUID, or a number that is no whole one'));
+    const { plain = [], withSlots = [] } = Object.groupBy(newestOfEach(fitting), ({ slots }) => (slots.size === 0 ? 'plain' : 'withSlots'));
+    return [...stepsOf(this.#plain, plain), ...stepsOf(this.#withSlots, withSlots)];
   }
 
   /** Where what stands there says that it is newer than one of these rows, it is not: they may be written then. */
@@ -87,11 +77,8 @@ export class VisibilityWriter {
   }
 
   #leaveOut({ namespaceId, runId }: VisibilityRow, error: string): false {
-    this.#logger.error('a workflow is not listed: the database refused its row', {
-      'namespace-id': namespaceId,
-      runID: runId,
-      error,
-    });
+    const told = { 'namespace-id': namespaceId, runID: runId, error };
+    this.#logger.error('a workflow is not listed: the database refused its row', told);
     return false;
   }
 }

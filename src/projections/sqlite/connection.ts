@@ -198,9 +198,8 @@ function prepareUnlocked(db: DatabaseSync, options: SqliteOptions, mustSync: boo
 }
 
 function prepare(db: DatabaseSync, options: SqliteOptions, mustSync: boolean): void {
-  db.exec(
-    `PRAGMA page_size = ${pageBytes}; PRAGMA cache_size = -${options.readsOnly === true ? readerCacheKiB : cacheKiB}; PRAGMA temp_store = MEMORY`,
-  );
+  const cache = options.readsOnly === true ? readerCacheKiB : cacheKiB;
+  db.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA cache_size = -${cache}; PRAGMA temp_store = MEMORY`);
   if (options.filename === undefined) {
     // A delta that is refused is rolled back, but there is nothing to sync.
     db.exec('PRAGMA synchronous = OFF');

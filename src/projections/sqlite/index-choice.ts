@@ -7,16 +7,17 @@
  */
 import type { Column, Condition } from '../../filter/condition.ts';
 import {
+  type ByRuns,
+  type ColumnCondition,
   conditionSql,
   isFindable,
+  isList,
   isOwnSql,
   isUuidText,
   ownColumn,
+  type Sql,
   SqlBuilder,
   wordsSql,
-  type ByRuns,
-  type ColumnCondition,
-  type Sql,
 } from '../tables/condition-sql.ts';
 import { indexedPart } from '../tables/instant-sql.ts';
 import { inTimeSql } from './connection.ts';
@@ -86,7 +87,7 @@ export function indexProbes(namespaceId: string, condition: Condition | undefine
 
 function probeOf(namespaceId: string, asked: Condition): IndexProbe | undefined {
   const term = isFindable(asked) ? indexedPart(asked) : asked;
-  const isElsewhere = 'column' in term && (isOfWords(term.column) || ownColumn(term.column) !== undefined);
+  const isElsewhere = 'column' in term && (isList(term.column) || ownColumn(term.column) !== undefined);
   const found = foundSql(namespaceId, term);
   if (found === undefined) return undefined;
   const count = (max: number): Sql => {
@@ -116,7 +117,7 @@ function foundByAny(namespaceId: string, conditions: readonly Condition[]): Foun
 }
 
 function foundByColumn(namespaceId: string, term: ColumnCondition): Found | undefined {
-  if (isOfWords(term.column)) {
+  if (isList(term.column)) {
     if (term.kind !== 'compare' && term.kind !== 'in') return undefined;
     return (builder, columns) => `SELECT ${columns} ${wordsSql(builder, term, builder.id(namespaceId))}`;
   }
@@ -142,10 +143,6 @@ function foundByRoot(namespaceId: string, term: ColumnCondition, own: Column): F
   // Not the condition itself: that is asked by the runs that these find.
   const [below, roots] = [found({ ...term }, '<>'), found({ ...term, column: own }, '=')];
   return (builder, columns) => `${below(builder, columns)} UNION ALL ${roots(builder, columns)}`;
-}
-
-function isOfWords({ kind }: Column): boolean {
-  return kind === 'keywordList' || kind === 'text';
 }
 
 /** The table, to be read by the column's index. */

@@ -44,22 +44,11 @@ export function moveJournal(
   fence: Fence,
   { position, base }: Pick<Checkpoint, 'position' | 'base'>,
 ): boolean {
-  const { changes } = connection
-    .statement(guardSql)
-    .run(
-      whole(position.epoch, 'epoch'),
-      whole(position.sequence, 'sequence'),
-      whole(position.nextOffset, 'next offset'),
-      whole(position.lastOffset, 'last offset'),
-      whole(position.timeMs, 'time'),
-      whole(position.schema, 'schema'),
-      position.counters,
-      trimPointBytes(position.trimPoints),
-      kind,
-      partition,
-      fence,
-      base === undefined ? null : whole(base, 'base'),
-    );
+  const { epoch, sequence, nextOffset, lastOffset, timeMs, schema, counters, trimPoints } = position;
+  const numbers = { epoch, sequence, 'next offset': nextOffset, 'last offset': lastOffset, time: timeMs, schema };
+  const moved = Object.entries(numbers).map(([what, value]) => whole(value, what));
+  const guarded = [kind, partition, fence, base === undefined ? null : whole(base, 'base')];
+  const { changes } = connection.statement(guardSql).run(...moved, counters, trimPointBytes(trimPoints), ...guarded);
   return changes === 1;
 }
 
@@ -81,10 +70,8 @@ function trimPointBytes(points: readonly TrimPoint[]): Uint8Array {
 function trimPointsOf(row: SqlRow): readonly TrimPoint[] {
   const bytes = bytesOf(row, 'trim_points');
   if (bytes.length % trimPointSize !== 0) {
-    throw new DatabaseError(
-      'corrupt',
-      `the row of a journal is damaged: its trim points are ${bytes.length} bytes of none; restore a backup`,
-    );
+    const words = `the row of a journal is damaged: its trim points are ${bytes.length} bytes of none`;
+    throw new DatabaseError('corrupt', `${words}; restore a backup`);
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   return Array.from({ length: bytes.length / trimPointSize }, (_, index) => ({

@@ -106,19 +106,14 @@ export function letterGroupSteps(
 }
 
 /** Reads the fence and the offset with each step, of the same moment; those of the last step count. */
-function* fencedSteps<Rows>(
-  walk: Walk,
-  max: number,
-  take: (row: SqlRow) => boolean,
-  rowsOf: (isLast: boolean) => Rows,
-): Steps<Fenced<Rows>> {
+function* fencedSteps<Rows>(walk: Walk, max: number, take: (row: SqlRow) => boolean, read: (isLast: boolean) => Rows): Steps<Fenced<Rows>> {
   const steps = walkSteps(walk, max, take);
   for (;;) {
     const connection = walk.opened();
     const fenced = connection.snapshot(() => {
       const generation = generationOf(connection, walk.journal);
       const { done, value } = steps.next();
-      return done === true ? { ...generation, rows: rowsOf(value) } : undefined;
+      return done === true ? { ...generation, rows: read(value) } : undefined;
     });
     if (fenced !== undefined) return fenced;
     yield;
@@ -184,14 +179,11 @@ function selected({ opened, journal, condition, columns, rest }: Walk, ids: Ids)
 type Source = { readonly from: string; readonly term: Condition | undefined };
 
 const byId: Source = { from: 'dead_letters', term: undefined };
-const indexed: readonly (readonly [name: string, index: string])[] = [
-  ['WorkflowId', 'dead_letters_workflow_id'],
-  ['Fingerprint', 'dead_letters_fingerprint'],
-];
+const indexes = { WorkflowId: 'dead_letters_workflow_id', Fingerprint: 'dead_letters_fingerprint' };
 
 function sourceOf(condition: Condition | undefined): Source {
   const terms = requiredTerms(condition);
-  for (const [name, index] of indexed) {
+  for (const [name, index] of Object.entries(indexes)) {
     const term = terms.find((one) => one.kind === 'compare' && one.operator === '=' && one.column.name === name);
     if (term !== undefined) return { from: `dead_letters INDEXED BY ${index}`, term };
   }

@@ -46,6 +46,7 @@ import { inTimeSql, type Connection } from './connection.ts';
 import { atOnce, Stride, stretchMs } from './stride.ts';
 
 export type StatusCount = { readonly status: number | undefined; readonly count: number };
+type CountSteps = Generator<void, readonly StatusCount[]>;
 
 /** `opened`: the connection, which may be another one at each step. `entries`: how many a stretch has; undefined: as many as take some milliseconds. */
 export function* listSteps(opened: () => Connection, query: VisibilityList, entries?: number): Generator<void, VisibilityPage> {
@@ -157,7 +158,7 @@ export function* countSteps(
   query: VisibilityCount,
   momentOf: () => Connection | undefined = () => undefined,
   entries?: number,
-): Generator<void, readonly StatusCount[]> {
+): CountSteps {
   const probes = indexProbes(query.namespaceId, query.condition);
   const large = largeCountSql('sqlite', 'visibility', byDivision, { ...query, watch: inTimeSql });
   const probe = narrowest(opened(), probes, selectiveRowsMax);
@@ -181,7 +182,7 @@ export function* countSteps(
   }
 }
 
-function* countedInMoment(moment: Connection, query: VisibilityCount, stride: Stride): Generator<void, readonly StatusCount[]> {
+function* countedInMoment(moment: Connection, query: VisibilityCount, stride: Stride): CountSteps {
   const counts = new Counts(query);
   for (const { part, sign } of largeCountParts(query)) {
     const found = yield* partInMoment(moment, part, stride);
@@ -190,7 +191,7 @@ function* countedInMoment(moment: Connection, query: VisibilityCount, stride: St
   return counts.all;
 }
 
-function* partInMoment(moment: Connection, part: VisibilityCount, stride: Stride): Generator<void, readonly StatusCount[]> {
+function* partInMoment(moment: Connection, part: VisibilityCount, stride: Stride): CountSteps {
   const probes = indexProbes(part.namespaceId, part.condition);
   const narrow = narrowest(moment, probes, narrowRowsMax);
   if (narrow !== undefined) return yield* countedOfRuns(() => moment, foundBy(moment, narrow, part), part, stride);
@@ -222,12 +223,7 @@ function* inStretches<At>(
   }
 }
 
-function* countedOfRuns(
-  opened: () => Connection,
-  runs: readonly FoundRun[],
-  query: VisibilityCount,
-  stride: Stride,
-): Generator<void, readonly StatusCount[]> {
+function* countedOfRuns(opened: () => Connection, runs: readonly FoundRun[], query: VisibilityCount, stride: Stride): CountSteps {
   const counts = new Counts(query);
   yield* inStretches(opened, stride, counts, 0, (entries, at) => {
     const runIds = runs.slice(at, at + entries).map(({ runId }) => runId);
@@ -238,34 +234,24 @@ function* countedOfRuns(
   return counts.all;
 }
 
-function* countedIn(
-  moment: Connection,
-  indexes: readonly OrderedIndex[],
-  query: VisibilityCount,
-  stride: Stride,
-): Generator<void, readonly StatusCount[]> {
+function* countedIn(moment: Connection, indexes: readonly OrderedIndex[], query: VisibilityCount, stride: Stride): CountSteps {
+  const opened = (): Connection => moment;
   const counts = new Counts(query);
   for (const index of indexes) {
     // A term of its own is a part of the condition, or there is none.
     const walked = { ...query, condition: query.condition ?? index.term };
-    yield* inStretches<VisibilityKeyset | undefined>(
-      () => moment,
-      stride,
-      counts,
-      undefined,
-      (entries, after) => {
-        const until = stretchEnd(moment, index, entries, walked, after);
-        const statement = countSql('sqlite', index.from, { ...walked, after, until, watch: inTimeSql });
-        return { counts: counted(moment, statement, query), next: until };
-      },
-    );
+    yield* inStretches<VisibilityKeyset | undefined>(opened, stride, counts, undefined, (entries, after) => {
+      const until = stretchEnd(moment, index, entries, walked, after);
+      const statement = countSql('sqlite', index.from, { ...walked, after, until, watch: inTimeSql });
+      return { counts: counted(moment, statement, query), next: until };
+    });
     yield;
   }
   return counts.all;
 }
 
 /** Counts entry by entry along an index that is not in the order of List. */
-function* countedAlong(moment: Connection, { from, term }: IndexProbe, query: VisibilityCount): Generator<void, readonly StatusCount[]> {
+function* countedAlong(moment: Connection, { from, term }: IndexProbe, query: VisibilityCount): CountSteps {
   const counts = new Counts(query);
   const { text, parameters } = entriesSql(from, term, query);
   let endMs = performance.now() + stretchMs;
@@ -281,13 +267,12 @@ function* countedAlong(moment: Connection, { from, term }: IndexProbe, query: Vi
 
 const entriesPerLook = 16;
 
-function* countedByRun(opened: () => Connection, query: VisibilityCount, stride: Stride): Generator<void, readonly StatusCount[]> {
+function* countedByRun(opened: () => Connection, query: VisibilityCount, stride: Stride): CountSteps {
   const counts = new Counts(query);
   const { namespaceId, condition } = query;
   yield* inStretches(opened, stride, counts, '', (entries, after) => {
-    const end = opened()
-      .statement(runsBehindSql)
-      .get(namespaceId, after, entries - 1);
+    const behind = opened().statement(runsBehindSql);
+    const end = behind.get(namespaceId, after, entries - 1);
     const until = end === undefined ? undefined : textOf(end, 'run_id');
     const bounds = [runIdIs('>', after), ...(until === undefined ? [] : [runIdIs('<=', until)])];
     const ofRuns: Condition = { kind: 'and', conditions: condition === undefined ? bounds : [...bounds, condition] };
@@ -367,10 +352,8 @@ type FoundRun = VisibilityKeyset;
 function foundBy(connection: Connection, { from, term, byRuns }: IndexProbe, { namespaceId, after }: Walked & Stretch): FoundRun[] {
   const query = { namespaceId, condition: term, after, max: narrowRowsMax };
   const { text, parameters } = listSql('sqlite', 'sort_ms, start_ms, run_id', from, query, byRuns);
-  return connection
-    .prepare(text)
-    .all(...sqliteParameters(parameters))
-    .map(keysetOf);
+  const rows = connection.prepare(text).all(...sqliteParameters(parameters));
+  return rows.map(keysetOf);
 }
 
 function placeOf({ closeTimeMs, startTimeMs, runId }: ListedRow): FoundRun {

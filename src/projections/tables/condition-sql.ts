@@ -268,7 +268,7 @@ export function successor(prefix: string): string | undefined {
   return String.fromCodePoint(...points.slice(0, last)) + String.fromCodePoint(next);
 }
 
-function isList({ kind }: Column): boolean {
+export function isList({ kind }: Column): boolean {
   return kind === 'keywordList' || kind === 'text';
 }
 

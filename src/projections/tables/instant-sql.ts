@@ -21,7 +21,6 @@ function partSql(name: string): string {
   return `coalesce(${partColumn(name)}, ${name} * 0)`;
 }
 
-/** Makes a placeholder. */
 type Put = (value: bigint) => string;
 
 export function comparedInstantSql(name: string, operator: Comparison, nanoseconds: bigint, put: Put): string {

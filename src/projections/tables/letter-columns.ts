@@ -55,10 +55,8 @@ export type LetterColumn = {
   readonly optional?: true;
 };
 
-export const letterColumns: readonly LetterColumn[] = Object.entries(described).map(([field, column]) => ({
-  ...column,
-  field: field as keyof LetterRow,
-}));
+const fields = Object.keys(described) as readonly (keyof LetterRow)[];
+export const letterColumns: readonly LetterColumn[] = fields.map((field) => ({ ...described[field], field }));
 
 /** The columns of texts: their bytes are what a page of letters has room for. */
 export const letterTextNames: readonly string[] = letterColumns.flatMap(({ name, type }) => (type === 'text' ? [name] : []));

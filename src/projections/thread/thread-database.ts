@@ -39,11 +39,8 @@ const sendSliceMs = 2;
 
 export function threadDatabase(options: ThreadDatabaseOptions): Database {
   const channel = new Channel(options);
-  return {
-    ...everyMethod(options.name, (method, args) => channel.ask(method, args)),
-    write: (...args) => channel.write(args),
-    close: () => channel.close(),
-  };
+  const all = everyMethod(options.name, (method, args) => channel.ask(method, args));
+  return { ...all, write: (...args) => channel.write(args), close: () => channel.close() };
 }
 
 type OpenCall = {

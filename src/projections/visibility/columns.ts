@@ -9,15 +9,8 @@ import type { Column, ColumnKind } from '../../filter/condition.ts';
 import { assert } from '../../kernel/assert.ts';
 
 /** Kinds of columns by `temporal.api.enums.v1.IndexedValueType`. */
-export const columnKinds: ReadonlyMap<number, ColumnKind> = new Map([
-  [1, 'text'],
-  [2, 'keyword'],
-  [3, 'int'],
-  [4, 'double'],
-  [5, 'bool'],
-  [6, 'instant'],
-  [7, 'keywordList'],
-]);
+const kinds = ['text', 'keyword', 'int', 'double', 'bool', 'instant', 'keywordList'] as const;
+export const columnKinds: ReadonlyMap<number, ColumnKind> = new Map(kinds.map((kind, index) => [index + 1, kind]));
 
 const column = (name: string, kind: ColumnKind): readonly [string, Column] => [name, { name, kind }];
 

@@ -74,11 +74,7 @@ export function servedBytes({ memo, searchAttributes }: Pick<ListedRow, 'memo' |
   return (memo?.length ?? 0) + (searchAttributes?.length ?? 0);
 }
 
-export type VisibilityCount = {
-  readonly namespaceId: string;
-  readonly condition: Condition | undefined;
+export type VisibilityCount = Pick<VisibilityList, 'namespaceId' | 'condition' | 'asked'> & {
   /** Whether each status that a row has is counted, in any order; else there is one count for all, perhaps 0. */
   readonly byStatus: boolean;
-  /** The number by which the caller may give it up, as in a list. */
-  readonly asked?: number | undefined;
 };

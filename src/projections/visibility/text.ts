@@ -17,12 +17,6 @@ export function wordsOf(text: string): readonly string[] {
     .normalize('NFD')
     .replaceAll(/\p{Mn}/gu, '')
     .normalize('NFC');
-  return [
-    ...new Set(
-      plain
-        .toLowerCase()
-        .replaceAll('ς', 'σ')
-        .match(/[\p{L}\p{N}\p{Co}]+/gu) ?? [],
-    ),
-  ];
+  const folded = plain.toLowerCase().replaceAll('ς', 'σ');
+  return [...new Set(folded.match(/[\p{L}\p{N}\p{Co}]+/gu))];
 }

@@ -102,11 +102,8 @@ function clockOfInterval({ intervalSeconds, phaseSeconds }: CompiledInterval): C
 
 function exclusion(excluded: StructuredCalendar, due: readonly ClockTimes[]): Exclusion {
   const calendar = compiledCalendar(excluded);
-  return {
-    calendar,
-    wholeMs: wholeMsOf(calendar, [{ seconds: anySixtieth, minutes: anySixtieth, hours: anyHour }]),
-    wholeDueMs: wholeMsOf(calendar, due),
-  };
+  const wholeMs = wholeMsOf(calendar, [{ seconds: anySixtieth, minutes: anySixtieth, hours: anyHour }]);
+  return { calendar, wholeMs, wholeDueMs: wholeMsOf(calendar, due) };
 }
 
 function wholeMsOf({ seconds, minutes, hours }: ClockTimes, due: readonly ClockTimes[]): number {

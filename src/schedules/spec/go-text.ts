@@ -46,13 +46,7 @@ function quoted(text: string): string {
   return `"${escaped}"`;
 }
 
-const escapes: ReadonlyMap<string, string> = new Map([
-  ['"', '\\"'],
-  ['\\', '\\\\'],
-  ['\t', '\\t'],
-  ['\n', '\\n'],
-  ['\r', '\\r'],
-]);
+const escapes = new Map(Object.entries({ '"': '\\"', '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }));
 
 function hex(character: string): string {
   return character.charCodeAt(0).toString(16).padStart(2, '0');

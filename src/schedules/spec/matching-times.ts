@@ -12,10 +12,7 @@ export type TimeRange = { readonly startMs: number; readonly endMs: number; read
 export type MatchingTimes = { readonly timesMs: readonly number[] } | Problem;
 
 /** Time by time, for whoever has others to serve. */
-export function* searchMatching(
-  spec: CompiledSpec,
-  { startMs, endMs, timesMax }: TimeRange,
-): Generator<undefined, MatchingTimes, undefined> {
+export function* searchMatching(spec: CompiledSpec, { startMs, endMs, timesMax }: TimeRange): Generator<undefined, MatchingTimes> {
   const timesMs: number[] = [];
   const all = new SearchSteps(listStepsMax);
   let afterMs = startMs;

@@ -35,10 +35,8 @@ export function searchNext(spec: CompiledSpec, afterMs: number, steps: SearchSte
   // Excluded or not, and beyond the end or not.
   const followingMs = nextNominal(spec, nominalMs, steps) ?? Infinity;
   if (steps.areSpent) return undefined;
-  return {
-    nominalMs,
-    nextMs: jittered(nominalMs, { jitterMsMax: Math.min(spec.jitterMs, followingMs - nominalMs), seed: spec.jitterSeed }),
-  };
+  const jitterMsMax = Math.min(spec.jitterMs, followingMs - nominalMs);
+  return { nominalMs, nextMs: jittered(nominalMs, { jitterMsMax, seed: spec.jitterSeed }) };
 }
 
 /** The first that messages can hold. */

@@ -91,8 +91,6 @@ const itself = (base: number): number => base;
 
 /** The index of the item that holds `offset`, or of the first one if it lies before all of them. */
 function placeOf<Item>(items: readonly Item[], offset: number, baseOf: (item: Item) => number): number {
-  return Math.max(
-    0,
-    items.findLastIndex((item) => baseOf(item) <= offset),
-  );
+  const place = items.findLastIndex((item) => baseOf(item) <= offset);
+  return Math.max(0, place);
 }

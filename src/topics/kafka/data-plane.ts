@@ -293,12 +293,8 @@ function noBroker(refusals: readonly unknown[]): LogError {
 function captureCluster(config: ReturnType<typeof clientConfig>): Cluster {
   const { Kafka } = loadKafkajs();
   let captured: Cluster | undefined;
-  const assigner: Assigner = {
-    name: 'none',
-    version: 0,
-    assign: async () => [],
-    protocol: () => ({ name: 'none', metadata: Buffer.alloc(0) }),
-  };
+  const protocol = () => ({ name: 'none', metadata: Buffer.alloc(0) });
+  const assigner: Assigner = { name: 'none', version: 0, assign: async () => [], protocol };
   new Kafka({ ...config, retry: { retries: 0 } }).consumer({
     groupId: 'perdure-never-joined',
     allowAutoTopicCreation: false,

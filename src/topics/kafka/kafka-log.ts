@@ -316,16 +316,8 @@ const abandonedAfterMs = 20_000;
 
 /** `brokers`: as they advertise themselves. */
 export function kafkaOutages(logger: Logger, brokers: () => string, nowMs = steadyWallMs): OutageReport<PartitionId> {
-  return new OutageReport({
-    logger,
-    nowMs,
-    nameOf: partitionName,
-    abandonedAfterMs,
-    messages: {
-      waits: 'partitions wait for Kafka',
-      over: 'Kafka serves all partitions again',
-      nobodyAsks: 'nothing waits for Kafka any more',
-    },
-    details: () => ({ brokers: brokers() }),
-  });
+  const nobodyAsks = 'nothing waits for Kafka any more';
+  const messages = { waits: 'partitions wait for Kafka', over: 'Kafka serves all partitions again', nobodyAsks };
+  const details = () => ({ brokers: brokers() });
+  return new OutageReport({ logger, nowMs, nameOf: partitionName, abandonedAfterMs, messages, details });
 }

@@ -17,14 +17,13 @@ export async function startFailure(error: unknown, kafka: ClientSettings['kafka'
   const login = loginTrouble(root, kafka, at);
   if (login !== undefined) return misconfigured(login);
   if (root.name === 'KafkaJSServerDoesNotSupportApiKey') {
-    return misconfigured(
-      `the server at ${at} is not a broker (a KRaft controller?): name the listeners of brokers in perdure.kafka.brokers`,
-    );
+    const remedy = 'name the listeners of brokers in perdure.kafka.brokers';
+    return misconfigured(`the server at ${at} is not a broker (a KRaft controller?): ${remedy}`);
   }
   const code = codeOf(root, 'code') ?? '';
   const certificate = certificateTrouble(code, root.message, kafka.tls?.ca !== undefined, at);
   if (certificate !== undefined) return misconfigured(certificate);
-  if (networkErrors.has(code) || /timeout/i.test(root.message)) return unavailable(unreachable(address, code, kafka));
+  if (networkErrors.test(code) || /timeout/i.test(root.message)) return unavailable(unreachable(address, code, kafka));
   if (!/clos|hang up|disconnect|ECONNRESET|EPROTO|wrong version|alert/i.test(`${root.message} ${code}`)) return failure;
   const kind = await kindOf(address ?? kafka.brokers[0] ?? '');
   if (kind === undefined) return unavailable(`what listens at ${at} closes the connection, with TLS and without: is it a broker of Kafka?`);
@@ -42,10 +41,8 @@ function loginTrouble(root: Error, { sasl, tls }: ClientSettings['kafka'], at: s
   switch (codeOf(root, 'type')) {
     case 'ILLEGAL_SASL_STATE': {
       const listener = tls === undefined ? 'SASL_PLAINTEXT' : 'SASL_SSL';
-      return (
-        `the listener at ${at} asks for no login, but perdure.kafka.sasl is set: remove it, or name the ${listener} listener in ` +
-        'perdure.kafka.brokers'
-      );
+      const remedy = `remove it, or name the ${listener} listener in perdure.kafka.brokers`;
+      return `the listener at ${at} asks for no login, but perdure.kafka.sasl is set: ${remedy}`;
     }
     case 'UNSUPPORTED_SASL_MECHANISM':
       return `Kafka at ${at} does not offer ${sasl?.mechanism} for its login: set perdure.kafka.sasl.mechanism to one that it does offer`;
@@ -54,17 +51,11 @@ function loginTrouble(root: Error, { sasl, tls }: ClientSettings['kafka'], at: s
   }
 }
 
-const unknownAuthority: ReadonlySet<string> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_UNTRUSTED',
-]);
+const unknownAuthority =
+  /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|CERT_UNTRUSTED)$/;
 
 function certificateTrouble(code: string, message: string, ownAuthority: boolean, at: string): string | undefined {
-  if (unknownAuthority.has(code)) {
+  if (unknownAuthority.test(code)) {
     return ownAuthority
       ? `the certificate of ${at} was not signed by the authority in perdure.kafka.tls.caFile: name the file of the one that signed it`
       : `the certificate of ${at} was signed by an authority that is not known here: name its certificate in perdure.kafka.tls.caFile`;
@@ -84,15 +75,7 @@ function certificateTrouble(code: string, message: string, ownAuthority: boolean
     : undefined;
 }
 
-const networkErrors: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EHOSTDOWN',
-]);
+const networkErrors = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN)$/;
 
 /** An address that is not in the configuration was advertised by a broker: half of all first connections fail there. */
 function unreachable(address: string | undefined, code: string, { brokers }: ClientSettings['kafka']): string {

@@ -15,10 +15,8 @@ export async function findWrongSettings(
   metadata: readonly ITopicMetadata[],
 ): Promise<readonly WrongSetting[]> {
   const { ConfigResourceTypes } = loadKafkajs();
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: metadata.map(({ name }) => ({ type: ConfigResourceTypes.TOPIC, name })),
-  });
+  const described = metadata.map(({ name }) => ({ type: ConfigResourceTypes.TOPIC, name }));
+  const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: described });
   const wrong: WrongSetting[] = [];
   for (const { resourceName, configEntries } of resources) {
     // What counts is what the topic has, not what the configuration would give a new one.

@@ -53,12 +53,8 @@ function duration(value: SpecialWritten, at: number): Value {
     case 'string': {
       const nanoseconds = parseDuration(value.value);
       if (nanoseconds !== undefined) return milliseconds(nanoseconds);
-      throw fault(
-        'expression',
-        `invalid duration value for search attribute ExecutionDuration: ${value.value}`,
-        at,
-        "a duration ('1h30m')",
-      );
+      const words = `invalid duration value for search attribute ExecutionDuration: ${value.value}`;
+      throw fault('expression', words, at, "a duration ('1h30m')");
     }
     case 'float64':
       throw fault('expression', 'unexpected value type float64 for search attribute ExecutionDuration', at, "a duration ('1h30m')");
