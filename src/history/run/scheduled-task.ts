@@ -23,7 +23,15 @@ export function scheduledWorkflowTask(scheduled: Scheduled): WorkflowTask {
 
 /** The same, once a worker has it. */
 export function startedWorkflowTask(task: WorkflowTask, startedEventId: number, startedTimeMs: number, start: StartOfTask): WorkflowTask {
-  const { requestId, identity, historySizeBytes, suggestContinueAsNewReasons } = start;
-  const said = { requestId, identity, historySizeBytes, suggestContinueAsNewReasons };
-  return { ...task, startedEventId, startedTimeMs, ...said, dispatchTaskId: 0, timeoutTaskId: 0 };
+  return {
+    ...task,
+    startedEventId,
+    startedTimeMs,
+    requestId: start.requestId,
+    identity: start.identity,
+    historySizeBytes: start.historySizeBytes,
+    suggestContinueAsNewReasons: start.suggestContinueAsNewReasons,
+    dispatchTaskId: 0,
+    timeoutTaskId: 0,
+  };
 }
