@@ -93,6 +93,14 @@ export const secretGroup = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =
 export const group = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? expected('a group of keys')(issue) : undefined) });
 
+/** The key of a group. */
+export const groupKey = <Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) => key(group(shape), description);
+
+/** Keys of one type. */
+export function each<const Name extends string, Type extends z.ZodType>(names: readonly Name[], type: Type): Readonly<Record<Name, Type>> {
+  return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Type>;
+}
+
 export const list = <Element extends z.ZodType>(element: Element, what: string) => z.array(element, { error: expected(what) });
 
 export const risingNumbers = (what: string) =>

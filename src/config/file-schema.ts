@@ -6,8 +6,10 @@ import {
   bytesBetween,
   duration,
   durationBetween,
+  each,
   flag,
   group,
+  groupKey,
   groupOrFlag,
   hostPort,
   ip,
@@ -52,8 +54,7 @@ const rpcOf = (what: string, grpcPort: number) =>
     httpPort: unused('the HTTP API is not served yet'),
     membershipPort: unused('has no effect: membership is kept on Kafka'),
     httpAdditionalForwardedHeaders: unused('the HTTP API is not served yet'),
-    keepAliveServerConfig: unused(),
-    clientConnectionConfig: unused(),
+    ...each(['keepAliveServerConfig', 'clientConnectionConfig'], unused()),
   });
 
 const frontend = group({ rpc: key(rpcOf('the gRPC frontend', defaults.grpcPort), 'Where the frontend listens.') });
@@ -69,27 +70,17 @@ const roleWithPort = (role: PortRole) =>
 const sqlDatastore = group({
   pluginName: key(text('a plugin name such as sqlite'), 'sqlite: the embedded log, for one server without Kafka.'),
   databaseName: key(text('a database name; for sqlite a file'), 'The file of the embedded log; it is created if it does not exist.'),
-  connectAddr: unused(),
-  connectProtocol: unused(),
+  ...each(['connectAddr', 'connectProtocol'], unused()),
   connectAttributes: key(
     z.record(z.string(), z.unknown()),
     'mode: memory keeps the journals in memory; they are lost when the process ends. Other attributes have no effect.',
   ),
-  user: unused(),
-  password: unused(),
-  maxConns: unused(),
-  maxIdleConns: unused(),
-  maxConnLifetime: unused(),
-  taskScanPartitions: unused(),
-  tls: unused(),
+  ...each(['user', 'password', 'maxConns', 'maxIdleConns', 'maxConnLifetime', 'taskScanPartitions', 'tls'], unused()),
 });
 
 const datastore = group({
   sql: key(sqlDatastore, 'A database.'),
-  cassandra: unused(),
-  elasticsearch: unused(),
-  customDatastore: unused(),
-  faultInjection: unused(),
+  ...each(['cassandra', 'elasticsearch', 'customDatastore', 'faultInjection'], unused()),
 });
 
 type TlsWords = { readonly theirs: string; readonly who: string; readonly host: string; readonly where: string };
@@ -166,105 +157,70 @@ const elsewhere = 'has no effect here: write it under clientConfig';
 const bounds = () => risingNumbers('a list of rising numbers over 0');
 
 const metrics = group({
-  prometheus: key(
-    group({
-      framework: key(
-        oneOf(['tally', 'opentelemetry']),
-        'How metrics are named: tally (name, timers in seconds) or opentelemetry (name_total, name_milliseconds).',
-        { default: 'tally' },
-      ),
-      listenAddress: requiredKey(hostPort(), 'Address of the page, host:port with IPv6 in brackets.'),
-      handlerPath: key(matching(/^\/[A-Za-z0-9._~/-]{0,200}$/, 'a path such as /metrics'), 'Path of the page.', {
-        default: defaults.metricsPath,
-      }),
-      loggerRPS: unused('there is no metric logger that could be limited'),
-      timerType: unused(),
-      onError: unused(),
-      sanitizeOptions: unused(),
+  prometheus: groupKey('The page with metrics, for Prometheus.', {
+    framework: key(
+      oneOf(['tally', 'opentelemetry']),
+      'How metrics are named: tally (name, timers in seconds) or opentelemetry (name_total, name_milliseconds).',
+      { default: 'tally' },
+    ),
+    listenAddress: requiredKey(hostPort(), 'Address of the page, host:port with IPv6 in brackets.'),
+    handlerPath: key(matching(/^\/[A-Za-z0-9._~/-]{0,200}$/, 'a path such as /metrics'), 'Path of the page.', {
+      default: defaults.metricsPath,
     }),
-    'The page with metrics, for Prometheus.',
-  ),
+    loggerRPS: unused('there is no metric logger that could be limited'),
+    ...each(['timerType', 'onError', 'sanitizeOptions'], unused()),
+  }),
   statsd: unused('metrics are not sent to statsd yet; prometheus serves them'),
-  clientConfig: key(
-    group({
-      tags: key(z.record(tagName(), text()), 'Tags on every series; a metric’s own tag of the same name wins.'),
-      excludeTags: key(
-        z.record(tagName(), list(text(), 'a list of values')),
-        'For each tag, a list of values that are replaced by _tag_excluded_; an empty list changes nothing.',
-      ),
-      prefix: key(
-        matching(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'a prefix of letters, digits and underscores'),
-        'A prefix of every name, followed by an underscore.',
-      ),
-      perUnitHistogramBoundaries: key(
-        group({
-          milliseconds: key(bounds(), 'Buckets of timers, always in milliseconds, also if timers are shown in seconds.', {
-            defaultText: '1, 2, 5, … 1000000',
-          }),
-          dimensionless: unused('no metric has this unit yet'),
-          bytes: unused('no metric has this unit yet'),
-        }),
-        'Upper ends of the buckets of histograms.',
-      ),
-      withoutUnitSuffix: key(flag(), 'opentelemetry: no _milliseconds or _seconds in names.', { default: false }),
-      withoutCounterSuffix: key(flag(), 'opentelemetry: no _total in names.', { default: false }),
-      recordTimerInSeconds: key(flag(), 'opentelemetry: timers in seconds. In tally they always are.', { default: false }),
+  clientConfig: groupKey('Settings of all metrics.', {
+    tags: key(z.record(tagName(), text()), 'Tags on every series; a metric’s own tag of the same name wins.'),
+    excludeTags: key(
+      z.record(tagName(), list(text(), 'a list of values')),
+      'For each tag, a list of values that are replaced by _tag_excluded_; an empty list changes nothing.',
+    ),
+    prefix: key(
+      matching(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'a prefix of letters, digits and underscores'),
+      'A prefix of every name, followed by an underscore.',
+    ),
+    perUnitHistogramBoundaries: groupKey('Upper ends of the buckets of histograms.', {
+      milliseconds: key(bounds(), 'Buckets of timers, always in milliseconds, also if timers are shown in seconds.', {
+        defaultText: '1, 2, 5, … 1000000',
+      }),
+      ...each(['dimensionless', 'bytes'], unused('no metric has this unit yet')),
     }),
-    'Settings of all metrics.',
-  ),
+    withoutUnitSuffix: key(flag(), 'opentelemetry: no _milliseconds or _seconds in names.', { default: false }),
+    withoutCounterSuffix: key(flag(), 'opentelemetry: no _total in names.', { default: false }),
+    recordTimerInSeconds: key(flag(), 'opentelemetry: timers in seconds. In tally they always are.', { default: false }),
+  }),
   tags: unused(elsewhere),
   excludeTags: refused('not available: it lists values to keep; use clientConfig.excludeTags, which lists values to replace', true),
-  prefix: unused(elsewhere),
-  perUnitHistogramBoundaries: unused(elsewhere),
-  withoutUnitSuffix: unused(elsewhere),
-  withoutCounterSuffix: unused(elsewhere),
-  recordTimerInSeconds: unused(elsewhere),
+  ...each(['prefix', 'perUnitHistogramBoundaries', 'withoutUnitSuffix', 'withoutCounterSuffix', 'recordTimerInSeconds'], unused(elsewhere)),
 });
 
 const global = group({
-  membership: key(
-    group({
-      maxJoinDuration: key(
-        durationBetween('100ms', '24h'),
-        'A start without progress for this long has failed; it waits half of this for partitions that make none. 100ms to 24h.',
-        { default: defaults.maxJoinDuration },
-      ),
-      broadcastAddress: unused('one process serves the whole cluster'),
+  membership: groupKey('How servers find each other.', {
+    maxJoinDuration: key(
+      durationBetween('100ms', '24h'),
+      'A start without progress for this long has failed; it waits half of this for partitions that make none. 100ms to 24h.',
+      { default: defaults.maxJoinDuration },
+    ),
+    broadcastAddress: unused('one process serves the whole cluster'),
+  }),
+  tls: groupKey('TLS on this server’s own ports: not available yet.', {
+    ...each(['internode', 'frontend', 'systemWorker'], refused(noTls)),
+    remoteClusters: refused('other clusters are not available yet'),
+    refreshInterval: key(duration(), 'No effect yet, because there is no TLS on this server’s ports.'),
+    expirationChecks: groupKey('Warnings before certificates end.', {
+      ...each(['warningWindow', 'errorWindow', 'checkInterval'], key(duration(), 'No effect yet.')),
     }),
-    'How servers find each other.',
-  ),
-  tls: key(
-    group({
-      internode: refused(noTls),
-      frontend: refused(noTls),
-      systemWorker: refused(noTls),
-      remoteClusters: refused('other clusters are not available yet'),
-      refreshInterval: key(duration(), 'No effect yet, because there is no TLS on this server’s ports.'),
-      expirationChecks: key(
-        group({
-          warningWindow: key(duration(), 'No effect yet.'),
-          errorWindow: key(duration(), 'No effect yet.'),
-          checkInterval: key(duration(), 'No effect yet.'),
-        }),
-        'Warnings before certificates end.',
-      ),
-    }),
-    'TLS on this server’s own ports: not available yet.',
-  ),
-  authorization: key(
-    group({
-      authorizer: refused(noAuthorization),
-      claimMapper: refused(noAuthorization),
-      jwtKeyProvider: refused(noAuthorization),
-      permissionsClaimName: unused('authorization is not available yet'),
-      permissionsRegex: unused('authorization is not available yet'),
-      authHeaderName: unused('authorization is not available yet'),
-      authExtraHeaderName: unused('authorization is not available yet'),
-      audience: unused('authorization is not available yet'),
-      remoteClusterAuth: refused(noAuthorization),
-    }),
-    'Who may do what: not available yet.',
-  ),
+  }),
+  authorization: groupKey('Who may do what: not available yet.', {
+    ...each(['authorizer', 'claimMapper', 'jwtKeyProvider'], refused(noAuthorization)),
+    ...each(
+      ['permissionsClaimName', 'permissionsRegex', 'authHeaderName', 'authExtraHeaderName', 'audience'],
+      unused('authorization is not available yet'),
+    ),
+    remoteClusterAuth: refused(noAuthorization),
+  }),
   metrics: key(metrics, 'Metrics (docs/operations/metrics.md). Without the key prometheus none are kept.'),
   otel: unused('traces are not exported yet'),
   pprof: unused(),
@@ -289,160 +245,114 @@ const limits = group(
 export const fileSchema = group({
   log: key(log, 'The log of the server itself.'),
   global: key(global, 'Settings of all roles.'),
-  services: key(
-    group({
-      frontend: key(frontend, 'The port of clients and workers.'),
-      history: key(roleWithPort('history'), 'The history shards. Their port answers health checks.'),
-      matching: key(roleWithPort('matching'), 'The task queues. Their port answers health checks.'),
-      worker: unused('the worker role runs in this process, without a port'),
-      'internal-frontend': unused('the internal frontend is not served yet'),
+  services: groupKey('The roles of a server. One process runs them all.', {
+    frontend: key(frontend, 'The port of clients and workers.'),
+    history: key(roleWithPort('history'), 'The history shards. Their port answers health checks.'),
+    matching: key(roleWithPort('matching'), 'The task queues. Their port answers health checks.'),
+    worker: unused('the worker role runs in this process, without a port'),
+    'internal-frontend': unused('the internal frontend is not served yet'),
+  }),
+  persistence: groupKey('Where the journals are kept if they are not on Kafka, and in how many shards.', {
+    numHistoryShards: key(whole(1, 16384), 'Partitions of <topicPrefix>.history. Fixed for ever at the first start of a log.', {
+      defaultText: `${defaults.onKafka.historyShards} on Kafka, ${defaults.embedded.historyShards} in a file`,
     }),
-    'The roles of a server. One process runs them all.',
-  ),
-  persistence: key(
-    group({
-      numHistoryShards: key(whole(1, 16384), 'Partitions of <topicPrefix>.history. Fixed for ever at the first start of a log.', {
-        defaultText: `${defaults.onKafka.historyShards} on Kafka, ${defaults.embedded.historyShards} in a file`,
-      }),
-      defaultStore: key(text('the name of a datastore'), 'The datastore that holds the journals if they are not on Kafka.', {
-        default: defaults.datastore,
-      }),
-      datastores: key(z.record(z.string(), datastore), 'Databases, by name.'),
-      visibilityStore: unused('rows of List and Count are stored with the state; there is no separate store'),
-      secondaryVisibilityStore: unused(),
-      advancedVisibilityStore: unused(),
-      transactionSizeLimit: unused(),
-      dataStores: unused(),
+    defaultStore: key(text('the name of a datastore'), 'The datastore that holds the journals if they are not on Kafka.', {
+      default: defaults.datastore,
     }),
-    'Where the journals are kept if they are not on Kafka, and in how many shards.',
-  ),
-  clusterMetadata: key(
-    group({
-      currentClusterName: key(text('the name of this cluster'), 'Name of this cluster.', { default: defaults.clusterName }),
-      enableGlobalNamespace: unused('other clusters are not available yet'),
-      failoverVersionIncrement: unused('other clusters are not available yet'),
-      masterClusterName: unused('other clusters are not available yet'),
-      clusterInformation: unused('other clusters are not available yet'),
-      remoteClusters: unused('other clusters are not available yet'),
+    datastores: key(z.record(z.string(), datastore), 'Databases, by name.'),
+    visibilityStore: unused('rows of List and Count are stored with the state; there is no separate store'),
+    ...each(['secondaryVisibilityStore', 'advancedVisibilityStore', 'transactionSizeLimit', 'dataStores'], unused()),
+  }),
+  clusterMetadata: groupKey('The name of this cluster.', {
+    currentClusterName: key(text('the name of this cluster'), 'Name of this cluster.', { default: defaults.clusterName }),
+    ...each(
+      ['enableGlobalNamespace', 'failoverVersionIncrement', 'masterClusterName', 'clusterInformation', 'remoteClusters'],
+      unused('other clusters are not available yet'),
+    ),
+  }),
+  perdure: groupKey('Settings that only Perdure has.', {
+    kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
+    dynamicConfig: key(limits, 'Limits, with the names of Temporal’s dynamic configuration. Nearly all of them can only be lowered.'),
+    postgres: key(
+      postgres,
+      'PostgreSQL for state, beside journals on Kafka: the set-up for production. Without it all state is in memory, and topics are never trimmed.',
+    ),
+    journalRetention: key(
+      durationBetween('0s', '8760h'),
+      'With perdure.postgres: records younger than this stay on Kafka although PostgreSQL has them. A backup of PostgreSQL may be this old.',
+      { default: defaults.journalRetention },
+    ),
+    journalRetentionBytes: key(
+      bytesBetween(mib, tib),
+      'With perdure.postgres: at most this many bytes of records (approximately) stay in each journal, that is, a partition of a topic. Records beyond either limit are deleted from Kafka.',
+      { defaultText: 'no limit' },
+    ),
+    hotStateBytesMax: key(
+      bytesBetween(mib, tib),
+      'Memory for workflows. Beyond it the least recently used are only in the database, until they are needed. Less with a heap below 1.5 GiB.',
+      { default: defaults.state.hotStateBytesMax },
+    ),
+    historyCacheBytesMax: key(
+      bytesBetween(mib, tib),
+      'Memory for events of histories. Others are read from the database, or from the journal. Less with a heap below 1.5 GiB.',
+      { default: defaults.state.historyCacheBytesMax },
+    ),
+    unwrittenStateBytesMax: key(
+      bytesBetween(mib, tib),
+      'Memory for state that the database has not written yet. Beyond it no workflow is started; running workflows continue. Less with a heap below 1.5 GiB.',
+      { default: defaults.state.unwrittenStateBytesMax },
+    ),
+    checkpointRecordsMax: key(
+      whole(10, 40_000),
+      'Records of one journal after which a checkpoint is written at the latest. A restart replays the records after the last checkpoint. Less with a heap below 1.5 GiB.',
+      { default: defaults.state.checkpointRecordsMax },
+    ),
+    archival: groupKey('Folders for archived histories.', {
+      roots: key(
+        listOrText(text('a folder'), 'a list of folders'),
+        'Absolute paths of folders below which namespaces may archive their histories. If left out, only the folder of namespaceDefaults.',
+      ),
     }),
-    'The name of this cluster.',
-  ),
-  perdure: key(
-    group({
-      kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
-      dynamicConfig: key(limits, 'Limits, with the names of Temporal’s dynamic configuration. Nearly all of them can only be lowered.'),
-      postgres: key(
-        postgres,
-        'PostgreSQL for state, beside journals on Kafka: the set-up for production. Without it all state is in memory, and topics are never trimmed.',
+    health: refused('a separate health port is not available yet; GET /health answers on the gRPC port'),
+  }),
+  ...each(['publicClient', 'dcRedirectionPolicy'], unused()),
+  archival: groupKey('Histories of closed workflows are kept in a folder beyond their retention (docs/operations/archival.md).', {
+    history: groupKey('Histories of closed workflows.', {
+      state: key(
+        oneOf(['enabled', 'disabled', 'paused'], 'enabled, disabled or paused'),
+        'enabled, disabled, or paused (then histories wait to be archived).',
+        { default: 'disabled' },
       ),
-      journalRetention: key(
-        durationBetween('0s', '8760h'),
-        'With perdure.postgres: records younger than this stay on Kafka although PostgreSQL has them. A backup of PostgreSQL may be this old.',
-        { default: defaults.journalRetention },
-      ),
-      journalRetentionBytes: key(
-        bytesBetween(mib, tib),
-        'With perdure.postgres: at most this many bytes of records (approximately) stay in each journal, that is, a partition of a topic. Records beyond either limit are deleted from Kafka.',
-        { defaultText: 'no limit' },
-      ),
-      hotStateBytesMax: key(
-        bytesBetween(mib, tib),
-        'Memory for workflows. Beyond it the least recently used are only in the database, until they are needed. Less with a heap below 1.5 GiB.',
-        { default: defaults.state.hotStateBytesMax },
-      ),
-      historyCacheBytesMax: key(
-        bytesBetween(mib, tib),
-        'Memory for events of histories. Others are read from the database, or from the journal. Less with a heap below 1.5 GiB.',
-        { default: defaults.state.historyCacheBytesMax },
-      ),
-      unwrittenStateBytesMax: key(
-        bytesBetween(mib, tib),
-        'Memory for state that the database has not written yet. Beyond it no workflow is started; running workflows continue. Less with a heap below 1.5 GiB.',
-        { default: defaults.state.unwrittenStateBytesMax },
-      ),
-      checkpointRecordsMax: key(
-        whole(10, 40_000),
-        'Records of one journal after which a checkpoint is written at the latest. A restart replays the records after the last checkpoint. Less with a heap below 1.5 GiB.',
-        { default: defaults.state.checkpointRecordsMax },
-      ),
-      archival: key(
-        group({
-          roots: key(
-            listOrText(text('a folder'), 'a list of folders'),
-            'Absolute paths of folders below which namespaces may archive their histories. If left out, only the folder of namespaceDefaults.',
-          ),
+      enableRead: key(flag(), 'Whether histories are read from the archive after their retention.', { default: false }),
+      provider: groupKey('Where histories are archived; only filestore is available.', {
+        filestore: groupKey('Folders on this machine.', {
+          fileMode: key(octalMode(), 'Permissions of files, octal, in quotes.', { default: '0666' }),
+          dirMode: key(octalMode(), 'Permissions of folders, octal, in quotes.', { default: '0766' }),
         }),
-        'Folders for archived histories.',
-      ),
-      health: refused('a separate health port is not available yet; GET /health answers on the gRPC port'),
+        ...each(['s3store', 'gstorage', 'gstore'], unused('only the filestore is available')),
+      }),
     }),
-    'Settings that only Perdure has.',
-  ),
-  publicClient: unused(),
-  dcRedirectionPolicy: unused(),
-  archival: key(
-    group({
-      history: key(
-        group({
-          state: key(
-            oneOf(['enabled', 'disabled', 'paused'], 'enabled, disabled or paused'),
-            'enabled, disabled, or paused (then histories wait to be archived).',
-            { default: 'disabled' },
-          ),
-          enableRead: key(flag(), 'Whether histories are read from the archive after their retention.', { default: false }),
-          provider: key(
-            group({
-              filestore: key(
-                group({
-                  fileMode: key(octalMode(), 'Permissions of files, octal, in quotes.', { default: '0666' }),
-                  dirMode: key(octalMode(), 'Permissions of folders, octal, in quotes.', { default: '0766' }),
-                }),
-                'Folders on this machine.',
-              ),
-              s3store: unused('only the filestore is available'),
-              gstorage: unused('only the filestore is available'),
-              gstore: unused('only the filestore is available'),
-            }),
-            'Where histories are archived; only filestore is available.',
-          ),
-        }),
-        'Histories of closed workflows.',
-      ),
+    visibility: unused('archival of visibility is not available yet'),
+  }),
+  namespaceDefaults: groupKey('Defaults for namespaces.', {
+    archival: groupKey('Archival of namespaces that do not set it.', {
+      history: groupKey('Histories of closed workflows.', {
+        state: key(oneOf(['enabled', 'disabled'], 'enabled or disabled'), 'enabled or disabled.', { default: 'disabled' }),
+        URI: key(text('a URI like file:///var/archive'), 'Folder for namespaces that name none, for example file:///var/archive.'),
+      }),
       visibility: unused('archival of visibility is not available yet'),
     }),
-    'Histories of closed workflows are kept in a folder beyond their retention (docs/operations/archival.md).',
-  ),
-  namespaceDefaults: key(
-    group({
-      archival: key(
-        group({
-          history: key(
-            group({
-              state: key(oneOf(['enabled', 'disabled'], 'enabled or disabled'), 'enabled or disabled.', { default: 'disabled' }),
-              URI: key(text('a URI like file:///var/archive'), 'Folder for namespaces that name none, for example file:///var/archive.'),
-            }),
-            'Histories of closed workflows.',
-          ),
-          visibility: unused('archival of visibility is not available yet'),
-        }),
-        'Archival of namespaces that do not set it.',
-      ),
-    }),
-    'Defaults for namespaces.',
-  ),
+  }),
   visibility: unused(),
-  dynamicConfigClient: key(
-    group({
-      filepath: requiredKey(
-        text('a file name'),
-        'YAML file of values by key, each with constraints. It must be there when the server starts.',
-      ),
-      pollInterval: key(durationBetween('5s', '24h'), 'How often the file is checked; changes take effect at once. 5s to 24h.', {
-        default: defaults.dynamicConfigPollInterval,
-      }),
+  dynamicConfigClient: groupKey('Settings that can change while the server serves (docs/operations/dynamic-configuration.md).', {
+    filepath: requiredKey(
+      text('a file name'),
+      'YAML file of values by key, each with constraints. It must be there when the server starts.',
+    ),
+    pollInterval: key(durationBetween('5s', '24h'), 'How often the file is checked; changes take effect at once. 5s to 24h.', {
+      default: defaults.dynamicConfigPollInterval,
     }),
-    'Settings that can change while the server serves (docs/operations/dynamic-configuration.md).',
-  ),
+  }),
   otel: unused('traces are not exported yet'),
 });
 
