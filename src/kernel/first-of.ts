@@ -1,3 +1,5 @@
+import { firstPlace } from './sorted-keys.ts';
+
 /** The first so many of all that are added, in their order. */
 export class FirstOf<T> {
   readonly #max: number;
@@ -17,13 +19,8 @@ export class FirstOf<T> {
     const found = this.#found;
     const last = found.at(-1);
     if (found.length === this.#max && last !== undefined && this.#byOrder(item, last) > 0) return;
-    let low = 0;
-    for (let high = found.length; low < high;) {
-      const middle = (low + high) >>> 1;
-      if (this.#byOrder(found[middle] as T, item) < 0) low = middle + 1;
-      else high = middle;
-    }
-    found.splice(low, 0, item);
+    const place = firstPlace(found.length, (at) => this.#byOrder(found[at] as T, item) >= 0);
+    found.splice(place, 0, item);
     if (found.length > this.#max) found.pop();
   }
 }

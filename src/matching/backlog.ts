@@ -17,16 +17,8 @@ import { ConfigTable } from './config-table.ts';
 import { hasOwnKey, isKeyed } from './lane-name.ts';
 import { taskBytes, taskIdentity, type MatchingTask } from './matching-tasks.ts';
 import { laneOfSpilled, type MatchingRecord, type SpilledTask } from './matching-records.ts';
-import {
-  type ColdTasks,
-  coldHint,
-  hasCold,
-  type IdRange,
-  isUncounted,
-  type StoredLane,
-  type StoredQueue,
-  type StoredTask,
-} from './stored-lane.ts';
+import { coldHint, hasCold, isUncounted } from './stored-lane.ts';
+import type { ColdTasks, IdRange, StoredLane, StoredQueue, StoredTask } from './stored-lane.ts';
 import type { MatchingLimits } from './matching-limits.ts';
 import { Tally } from '../kernel/tally.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition, type LaneName, laneKey, parseLaneKey } from '../kernel/task-queue.ts';
@@ -194,19 +186,15 @@ export class Backlog {
   #remove(id: number): void {
     const stored = this.#tasks.get(id);
     if (stored === undefined) {
-      if (this.#unread.delete(id)) this.notes?.taskRemoved(id);
-      else if (this.#coldCount > 0) this.#removeCold(id);
-      return;
+      const wasUnread = this.#unread.delete(id);
+      if (!wasUnread && this.#coldCount === 0) return;
+      if (!wasUnread) this.#goneCold.add(id);
+      return this.notes?.taskRemoved(id);
     }
     // In a fold, it may have a row among those that will be cold.
     if (stored.lane.newer.has(id)) this.#goneNewer.add(id);
     this.#forget(stored);
     this.#settle(stored.lane);
-    this.notes?.taskRemoved(id);
-  }
-
-  #removeCold(id: number): void {
-    this.#goneCold.add(id);
     this.notes?.taskRemoved(id);
   }
 
@@ -243,15 +231,11 @@ export class Backlog {
 
   #windowMax(name: LaneName | undefined, ahead: number, bytesAhead: number): number {
     if (this.#limits === undefined) return Infinity;
-    const { windowTasksPerHostMax, windowBytesPerHostMax, windowTasksPerLaneMax } = this.#limits;
+    const { windowTasksPerHostMax, windowBytesPerHostMax, windowTasksPerLaneMax, windowTasksPerLaneMin: min } = this.#limits;
     const tasks = this.#inWindows + this.#awaited + ahead;
     const bytes = this.#windowBytes + this.#awaitedBytes + bytesAhead;
-    const isFull = tasks >= windowTasksPerHostMax || bytes >= windowBytesPerHostMax;
-    return isFull ? this.#windowMin(name, this.#limits) : windowTasksPerLaneMax;
-  }
-
-  #windowMin(name: LaneName | undefined, { windowTasksPerLaneMin, windowTasksPerKeyedLaneMin }: WindowLimits): number {
-    return name !== undefined && isKeyed(name) ? Math.min(windowTasksPerKeyedLaneMin, windowTasksPerLaneMin) : windowTasksPerLaneMin;
+    if (tasks < windowTasksPerHostMax && bytes < windowBytesPerHostMax) return windowTasksPerLaneMax;
+    return name !== undefined && isKeyed(name) ? Math.min(this.#limits.windowTasksPerKeyedLaneMin, min) : min;
   }
 
   get #inWindows(): number {

@@ -2,43 +2,26 @@
 import { assert } from '../kernel/assert.ts';
 import type { ReplyTo } from '../kernel/handled.ts';
 import type { TaskQueuePartition } from '../kernel/task-queue.ts';
-import type { Backlog } from './backlog.ts';
 import type { BacklogWire } from './checkpoint/backlog-wire.ts';
 import { isUnread, readRow } from './checkpoint/read-rows.ts';
 import type { ColdCount, Windows } from './windows.ts';
 import type { Configs } from './configs.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { HostParts } from './loaded-queue.ts';
-import type {
-  AddTask,
-  ConfigurePartition,
-  DescribeTaskQueue,
-  DispatchQuery,
-  ForgetNamespace,
-  ListStoredQueues,
-  MatchingCommand,
-  MatchingRequest,
-  PollTask,
-  ShutdownWorker,
-  StoredTasksLoaded,
-  UpdateTaskQueueConfig,
-} from './matching-commands.ts';
+import type { AddTask, MatchingCommand, MatchingRequest, PollTask } from './matching-commands.ts';
 import { done, type MatchingReply, stickyUnavailable } from './matching-replies.ts';
 import type { Offers } from './offers.ts';
 import type { Polls } from './polls.ts';
 import type { Queries } from './queries.ts';
 import { type QueueTable, storedQueue, storedQueues } from './queue-table.ts';
 import { tasksLeft, tooManyQueues } from './rejections.ts';
-import type { Removals } from './removals.ts';
 import type { StartAnswers } from './start-answers.ts';
 import type { Starts } from './starts.ts';
 
 /** The host whose lives commands are about. */
 export type Host<T> = HostParts<T> & {
-  readonly backlog: Backlog;
   /** undefined: there is no database. */
   readonly wire: BacklogWire | undefined;
-  readonly removals: Removals;
   readonly windows: Windows<T>;
   readonly forwarding: Forwarding<T>;
   readonly starts: Starts<T>;
@@ -53,12 +36,13 @@ export type Host<T> = HostParts<T> & {
 
 type CommandKind = MatchingCommand<unknown>['kind'];
 type CommandOf<Kind extends CommandKind, T> = Extract<MatchingCommand<T>, { readonly kind: Kind }>;
+type Of<Kind extends CommandKind> = CommandOf<Kind, unknown>;
 
 type CommandRow<Kind extends CommandKind> = {
   /** The namespace whose share of what waits the command takes; '' = the host's own. Cheap. */
-  readonly namespaceOf: (command: CommandOf<Kind, unknown>) => string;
+  readonly namespaceOf: (command: Of<Kind>) => string;
   /** What the command takes in memory while it waits, beyond its ids: only queries, their answers and rows that were read can be large. Cheap. */
-  readonly bytes: (command: CommandOf<Kind, unknown>) => number;
+  readonly bytes: (command: Of<Kind>) => number;
   /** Refused last when memory is short. */
   readonly finishesWork: boolean;
   /** Which replies its asker may get besides MatchingRejected. None: nobody asks, the shell commands it. */
@@ -141,26 +125,30 @@ function add<T>({ queues, offers, decision, limits }: Host<T>, command: AddTask,
   else offers.add(queue, command, askId);
 }
 
-function dispatchQuery<T>({ queues, queries, polls, decision }: Host<T>, command: DispatchQuery, askId: number): void {
+function dispatchQuery<T>({ queues, queries, polls, decision }: Host<T>, command: Of<'dispatchQuery'>, askId: number): void {
   if (command.queue.kind === 'sticky' && !queues.isPolled(command.queue)) return decision.reply(askId, stickyUnavailable);
   const query = queries.open(queues.find(command.queue), command, askId);
   const waiting = query?.queue.waitingPolls.shift();
   if (query !== undefined && waiting !== undefined) polls.answer(waiting, queries.give(query));
 }
 
-function describe<T>({ queues, decision }: Host<T>, command: DescribeTaskQueue, askId: number): void {
+function describe<T>({ queues, decision }: Host<T>, command: Of<'describeTaskQueue'>, askId: number): void {
   decision.barrier = true;
   decision.reply(askId, queues.describe(command.queue));
 }
 
-function reconfigure<T>({ queues, configs, polls }: Host<T>, command: UpdateTaskQueueConfig | ConfigurePartition, askId: number): void {
+function reconfigure<T>(
+  { queues, configs, polls }: Host<T>,
+  command: Of<'updateTaskQueueConfig' | 'configurePartition'>,
+  askId: number,
+): void {
   const isNews = command.kind === 'configurePartition' ? configs.hear(command, askId) : configs.update(command, askId);
   const queue = isNews ? queues.find(command.queue) : undefined;
   if (queue !== undefined && configs.apply(queue)) polls.rateChanged(queue);
 }
 
 /** Offers and reads of its tasks may be under way: whoever removes it polls them away first. */
-function forgetNamespace<T>(host: Host<T>, { namespaceId }: ForgetNamespace, askId: number): void {
+function forgetNamespace<T>(host: Host<T>, { namespaceId }: Of<'forgetNamespace'>, askId: number): void {
   const { backlog, removals, configs, decision, limits } = host;
   const left = storedQueues(backlog, namespaceId).reduce((sum, { stored }) => sum + stored, 0);
   if (left > 0) return decision.reply(askId, tasksLeft(left));
@@ -171,13 +159,13 @@ function forgetNamespace<T>(host: Host<T>, { namespaceId }: ForgetNamespace, ask
   else configs.forget(namespaceId, askId);
 }
 
-function listStoredQueues<T>({ backlog, decision }: Host<T>, { namespaceId, only }: ListStoredQueues, askId: number): void {
+function listStoredQueues<T>({ backlog, decision }: Host<T>, { namespaceId, only }: Of<'listStoredQueues'>, askId: number): void {
   decision.barrier = true;
   const queues = only === undefined ? storedQueues(backlog, namespaceId) : storedQueue(backlog, only);
   decision.reply(askId, { kind: 'storedQueues', queues });
 }
 
-function shutdownWorker<T>(host: Host<T>, { queue: partition, workerInstanceKey }: ShutdownWorker, askId: number): void {
+function shutdownWorker<T>(host: Host<T>, { queue: partition, workerInstanceKey }: Of<'shutdownWorker'>, askId: number): void {
   const { queues, polls, offers, queries, decision } = host;
   const queue = queues.find(partition);
   if (workerInstanceKey !== '') polls.endOfWorker(partition, queue, workerInstanceKey);
@@ -190,7 +178,7 @@ function shutdownWorker<T>(host: Host<T>, { queue: partition, workerInstanceKey 
   decision.reply(askId, done);
 }
 
-function storedTasksLoaded<T>(host: Host<T>, { queue: partition, key, rows: found }: StoredTasksLoaded): void {
+function storedTasksLoaded<T>(host: Host<T>, { queue: partition, key, rows: found }: Of<'storedTasksLoaded'>): void {
   const { queues, windows, coldCount, offers, forwarding, decision, wire } = host;
   const queue = queues.find(partition);
   if (found === undefined) {

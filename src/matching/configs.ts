@@ -7,46 +7,35 @@
  * Each keeps what it has heard in its own journal: a queue that is loaded again, or taken over, asks nobody. Until another partition has heard of
  * a rate it matches its own polls and tasks as before, for a moment, or as long as its host is away.
  */
-import type { Backlog } from './backlog.ts';
 import type { ConfigurePartition, UpdateTaskQueueConfig } from './matching-commands.ts';
-import type { HostParts, LoadedQueue } from './loaded-queue.ts';
+import { type HostParts, Life, type LoadedQueue } from './loaded-queue.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { configsFull, tooManyWeights } from './rejections.ts';
 import { done, type MatchingRejected, type TaskQueueConfigured } from './matching-replies.ts';
-import {
-  changedConfig,
-  changesRates,
-  childConfig,
-  type ConfigChange,
-  type ConfiguredQueue,
-  emptyConfig,
-  isNoChange,
-  takesAway,
-  type TaskQueueConfig,
-} from './task-queue-config.ts';
+import { changedConfig, changesRates, childConfig, emptyConfig, isNoChange, takesAway } from './task-queue-config.ts';
+import type { ConfigChange, ConfiguredQueue, TaskQueueConfig } from './task-queue-config.ts';
 import { taskQueuePartitionKey } from '../kernel/task-queue.ts';
 
-type ConfigsParts<T> = HostParts<T> & { readonly backlog: Backlog; readonly rateLimit: RateLimit<T> };
+type ConfigsParts<T> = HostParts<T> & { readonly rateLimit: RateLimit<T> };
 
-export class Configs<T> {
-  readonly #parts: ConfigsParts<T>;
+export class Configs<T> extends Life<ConfigsParts<T>> {
   /** How many partitions each queue has. */
   readonly #partitions: number;
 
   constructor(parts: ConfigsParts<T>, partitions: number) {
-    this.#parts = parts;
+    super(parts);
     this.#partitions = partitions;
   }
 
   /** Changes the config at the root. True: it has changed. */
   update({ queue, ...change }: UpdateTaskQueueConfig, askId: number): boolean {
-    const { decision, limits } = this.#parts;
-    const stored = this.#parts.backlog.configs.get(taskQueuePartitionKey(queue));
+    const { decision, limits } = this.parts;
+    const stored = this.parts.backlog.configs.get(taskQueuePartitionKey(queue));
     const known = stored ?? emptyConfig;
     const changed = (by: ConfigChange): ConfiguredQueue => ({ queue, config: changedConfig(known, by, decision.nowMs) });
     const configured = changed(change);
     const { weights } = configured.config;
-    const hasRoom = this.#parts.backlog.configs.hasRoom(configured, limits.configBytesPerHostMax);
+    const hasRoom = this.parts.backlog.configs.hasRoom(configured, limits.configBytesPerHostMax);
     if (isNoChange(change)) return this.#unchanged(known, askId);
     if (weights.length > limits.fairnessWeightsPerQueueMax) return this.#refused(tooManyWeights, askId);
     if (hasRoom) return this.#configured(configured, change, askId);
@@ -58,7 +47,7 @@ export class Configs<T> {
   }
 
   #configured(configured: ConfiguredQueue, change: ConfigChange, askId: number): true {
-    const { decision } = this.#parts;
+    const { decision } = this.parts;
     decision.configured.push(configured);
     decision.reply(askId, configuredReply(configured.config));
     if (changesRates(change)) this.#tellPartitions(configured);
@@ -66,22 +55,22 @@ export class Configs<T> {
   }
 
   #unchanged(known: TaskQueueConfig, askId: number): false {
-    const { decision } = this.#parts;
+    const { decision } = this.parts;
     decision.barrier = true;
     decision.reply(askId, configuredReply(known));
     return false;
   }
 
   #refused(rejected: MatchingRejected, askId: number): false {
-    this.#parts.decision.reply(askId, rejected);
+    this.parts.decision.reply(askId, rejected);
     return false;
   }
 
   /** Takes the config at another partition. True: it is news. */
   hear({ queue, config }: ConfigurePartition, askId: number): boolean {
-    const { decision } = this.#parts;
+    const { decision } = this.parts;
     decision.reply(askId, done);
-    const known = this.#parts.backlog.configs.get(taskQueuePartitionKey(queue));
+    const known = this.parts.backlog.configs.get(taskQueuePartitionKey(queue));
     if (known !== undefined && known.version >= config.version) {
       // The record of the earlier one may not be committed yet, and this answer rests on it.
       decision.barrier = true;
@@ -92,9 +81,9 @@ export class Configs<T> {
   }
 
   forget(namespaceId: string, askId: number): void {
-    const { decision } = this.#parts;
+    const { decision } = this.parts;
     decision.reply(askId, done);
-    if (this.#parts.backlog.configs.hasNamespace(namespaceId)) decision.forgotten.push(namespaceId);
+    if (this.parts.backlog.configs.hasNamespace(namespaceId)) decision.forgotten.push(namespaceId);
     // What was folded before may not be committed yet, and this answer rests on it.
     else decision.barrier = true;
     decision.act({ kind: 'forgetNews', namespaceId });
@@ -102,7 +91,7 @@ export class Configs<T> {
 
   /** A new owner does not know who has heard. */
   tellAll(): void {
-    for (const configured of this.#parts.backlog.configs.values()) {
+    for (const configured of this.parts.backlog.configs.values()) {
       if (configured.queue.partition === 0 && changesRates(configured.config)) this.#tellPartitions(configured);
     }
   }
@@ -110,18 +99,18 @@ export class Configs<T> {
   #tellPartitions({ queue, config }: ConfiguredQueue): void {
     for (let partition = 1; partition < this.#partitions; partition++) {
       const command = { kind: 'configurePartition', queue: { ...queue, partition }, config: childConfig(config) } as const;
-      this.#parts.decision.act({ kind: 'tellPartition', command });
+      this.parts.decision.act({ kind: 'tellPartition', command });
     }
   }
 
   /** What is known of the queue holds for it from now on. True: its rates are others than before. */
   apply(queue: LoadedQueue): boolean {
-    const decided = this.#parts.decision.configured.findLast((configured) => taskQueuePartitionKey(configured.queue) === queue.key);
-    const config = decided?.config ?? this.#parts.backlog.configs.get(queue.key);
+    const decided = this.parts.decision.configured.findLast((configured) => taskQueuePartitionKey(configured.queue) === queue.key);
+    const config = decided?.config ?? this.parts.backlog.configs.get(queue.key);
     if (config === undefined) return false;
     queue.weights = new Map(config.weights.map(({ key, weight }) => [key, weight]));
-    const ofKeys = this.#parts.rateLimit.configureKeys(queue, config.keyRate?.perSecond);
-    return this.#parts.rateLimit.configure(queue, config.queueRate?.perSecond) || ofKeys;
+    const ofKeys = this.parts.rateLimit.configureKeys(queue, config.keyRate?.perSecond);
+    return this.parts.rateLimit.configure(queue, config.queueRate?.perSecond) || ofKeys;
   }
 }
 

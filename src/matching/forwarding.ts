@@ -1,7 +1,7 @@
 /** From a child partition to its parent, where any task may come: polls wait there, new tasks are tried, the first stored ones are held. */
 import { taskTypes } from '../kernel/task-queue.ts';
 import { assert } from '../kernel/assert.ts';
-import { armQueue, type HostParts, type LoadedQueue, type Offer, type Poll } from './loaded-queue.ts';
+import { armQueue, type HostParts, Life, type LoadedQueue, type Offer, type Poll } from './loaded-queue.ts';
 import type { Lane, Level } from './lane.ts';
 import type { Windows } from './windows.ts';
 
@@ -10,8 +10,7 @@ type AtParent = { readonly offer: Offer; readonly shownMs: number; readonly hold
 
 type ForwardingParts<T> = HostParts<T> & { readonly windows: Windows<T> };
 
-export class Forwarding<T> {
-  readonly #parts: ForwardingParts<T>;
+export class Forwarding<T> extends Life<ForwardingParts<T>> {
   /** What the shell still owes an answer to, by correlation. */
   readonly #polls = new Map<number, Poll>();
   readonly #tasks = new Map<number, AtParent>();
@@ -20,7 +19,7 @@ export class Forwarding<T> {
   #lastCorrelation: number;
 
   constructor(parts: ForwardingParts<T>, firstCorrelation: number) {
-    this.#parts = parts;
+    super(parts);
     this.#lastCorrelation = firstCorrelation;
   }
 
@@ -33,15 +32,15 @@ export class Forwarding<T> {
     poll.forwardCorrelation = correlation;
     queue.forwardedPolls++;
     this.#polls.set(correlation, poll);
-    this.#parts.deadlines.set(poll, this.deadlineOf(poll));
+    this.parts.deadlines.set(poll, this.deadlineOf(poll));
     const command = { ...poll.command, queue: queue.parent, deadlineMs: poll.deadlineMs, forwardedFrom: queue.queue.partition };
-    this.#parts.decision.act({ kind: 'forwardPoll', correlation, command });
+    this.parts.decision.act({ kind: 'forwardPoll', correlation, command });
     return true;
   }
 
   /** The parent keeps to the poll's own deadline; its answer needs time to get here. */
   deadlineOf(poll: Poll): number {
-    return poll.deadlineMs + 2 * this.#parts.limits.startGraceMs;
+    return poll.deadlineMs + 2 * this.parts.limits.startGraceMs;
   }
 
   forwardWaitingPolls(queue: LoadedQueue): void {
@@ -53,7 +52,7 @@ export class Forwarding<T> {
 
   /** The caller is gone. The poll stays known here until the answer comes: it may bring a task. */
   cancelPoll(poll: Poll): void {
-    this.#parts.decision.act({ kind: 'cancelForwardedPoll', correlation: poll.forwardCorrelation });
+    this.parts.decision.act({ kind: 'cancelForwardedPoll', correlation: poll.forwardCorrelation });
     poll.queue.forwardedPolls--;
     this.forwardWaitingPolls(poll.queue);
   }
@@ -69,9 +68,9 @@ export class Forwarding<T> {
   forwardNewTask(offer: Offer): boolean {
     const { queue } = offer;
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    if (this.#parts.windows.first(queue) !== undefined || queue.lanes.rest > 0) return false;
-    if (this.#newTasks.size >= this.#parts.limits.forwardedAddsMax) return false;
-    this.#newTasks.add(this.#forwardTask({ offer, shownMs: this.#parts.decision.nowMs, holdUntilMs: 0, lane: undefined }));
+    if (this.parts.windows.first(queue) !== undefined || queue.lanes.rest > 0) return false;
+    if (this.#newTasks.size >= this.parts.limits.forwardedAddsMax) return false;
+    this.#newTasks.add(this.#forwardTask({ offer, shownMs: this.parts.decision.nowMs, holdUntilMs: 0, lane: undefined }));
     return true;
   }
 
@@ -79,8 +78,8 @@ export class Forwarding<T> {
   offerBacklog(queue: LoadedQueue): void {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
     for (const level of queue.lanes.levels) {
-      while (level.offeredTasks < this.#parts.limits.offeredTasksMax) {
-        const lane = this.#parts.windows.firstLane(queue, level);
+      while (level.offeredTasks < this.parts.limits.offeredTasksMax) {
+        const lane = this.parts.windows.firstLane(queue, level);
         if (lane === undefined) break;
         this.#offerFirst(queue, level, lane);
       }
@@ -91,7 +90,7 @@ export class Forwarding<T> {
   #offerFirst(queue: LoadedQueue, level: Level<Offer>, lane: Lane<Offer>): void {
     const offer = lane.offers.first;
     if (offer === undefined) return;
-    const { decision, deadlines, limits } = this.#parts;
+    const { decision, deadlines, limits } = this.parts;
     queue.lanes.remove(offer, lane, true);
     level.atParent(lane);
     // The hold of one that a child has lent is the parent's now.
@@ -112,20 +111,20 @@ export class Forwarding<T> {
 
   /** Nobody took it there. Not after a hold of some length: a thousand that end one after the other would keep all from the parent for a minute. */
   handedBack({ offer: { queue }, shownMs, holdUntilMs }: AtParent, outcome: 'noMatch' | 'unavailable'): void {
-    const wasHeld = holdUntilMs > 0 && this.#parts.decision.nowMs >= shownMs + (holdUntilMs - shownMs) / 2;
+    const wasHeld = holdUntilMs > 0 && this.parts.decision.nowMs >= shownMs + (holdUntilMs - shownMs) / 2;
     if (outcome === 'unavailable' || !wasHeld) this.pauseForwarding(queue);
   }
 
   /** After something was handed back: without a pause the two partitions would hand it to and fro as fast as they can. */
   pauseForwarding(queue: LoadedQueue): void {
     if (queue.forwardDueMs !== 0) return;
-    queue.forwardDueMs = this.#parts.decision.nowMs + this.#parts.limits.forwardRetryMs;
-    armQueue(this.#parts, queue);
+    queue.forwardDueMs = this.parts.decision.nowMs + this.parts.limits.forwardRetryMs;
+    armQueue(this.parts, queue);
   }
 
   #mayForwardPoll(queue: LoadedQueue): boolean {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    return queue.matchesAtParent || queue.forwardedPolls < this.#parts.limits.forwardedPollsMax;
+    return queue.matchesAtParent || queue.forwardedPolls < this.parts.limits.forwardedPollsMax;
   }
 
   /** Answers the correlation. */
@@ -138,7 +137,7 @@ export class Forwarding<T> {
     this.#tasks.set(correlation, atParent);
     const kind = taskTypes[queue.queue.taskType].add;
     const command = { kind, queue: queue.parent, task: offer.task, forwardedFrom: queue.queue.partition, holdUntilMs } as const;
-    this.#parts.decision.act({ kind: 'forwardTask', correlation, command });
+    this.parts.decision.act({ kind: 'forwardTask', correlation, command });
     return correlation;
   }
 }

@@ -12,6 +12,7 @@
  *              ⇅                                     resting: its shard is not served; no poll waits for it, it is offered again later
  *           resting
  */
+import type { Backlog } from './backlog.ts';
 import type { DispatchQuery, PollTask } from './matching-commands.ts';
 import type { Due, DeadlineHeap } from './deadline-heap.ts';
 import type { KeyRates } from './key-rates.ts';
@@ -25,6 +26,7 @@ import { parentPartition, type TaskQueuePartition } from '../kernel/task-queue.t
 import type { MatchingTask } from './matching-tasks.ts';
 import type { TokenBucket } from './token-bucket.ts';
 import type { Decision } from './decision.ts';
+import type { Removals } from './removals.ts';
 
 type LevelRates = { readonly added: RecentRate; readonly dispatched: RecentRate };
 
@@ -219,15 +221,7 @@ export class Poll extends Entry<Poll> {
   }
 }
 
-export type Arrival = {
-  readonly order: number;
-  readonly arrival: number;
-  readonly sinceMs: number;
-  readonly askId: number;
-  readonly isLent: boolean;
-  readonly isOfChild: boolean;
-  readonly holdUntilMs: number;
-};
+export type Arrival = Pick<Offer, 'order' | 'arrival' | 'sinceMs' | 'askId' | 'isLent' | 'isOfChild' | 'holdUntilMs'>;
 
 export class Offer extends Entry<Offer> {
   readonly node = 'offer';
@@ -291,7 +285,18 @@ export type HostParts<T> = {
   readonly decision: Decision<T>;
   readonly deadlines: DeadlineHeap<DueNode>;
   readonly limits: MatchingLimits;
+  readonly backlog: Backlog;
+  readonly removals: Removals;
 };
+
+/** One life of a host, with the others that it uses. */
+export abstract class Life<Parts> {
+  protected readonly parts: Parts;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+}
 
 /** Has the queue looked at when its next time comes. */
 export function armQueue<T>({ deadlines, limits }: HostParts<T>, queue: LoadedQueue): void {

@@ -110,11 +110,7 @@ export type StartOutcome<T> =
   | { readonly kind: 'unavailable' };
 
 /** From the shell, to each `startTask` effect. No reply. */
-export type TaskStartAnswered<T> = {
-  readonly kind: 'taskStartAnswered';
-  readonly correlation: number;
-  readonly outcome: StartOutcome<T>;
-};
+export type TaskStartAnswered<T> = { readonly kind: 'taskStartAnswered'; readonly correlation: number; readonly outcome: StartOutcome<T> };
 
 /** What the parent partition made of a `forwardPoll` effect. */
 export type ForwardedPollOutcome<T> = TaskReply<T> | QueryTask | EmptyPoll | { readonly kind: 'unavailable' };

@@ -19,8 +19,8 @@
  * command-table.ts hands each command to whose life it is about; each of these uses the ones to its right:
  *
  *     start-answers ─▶ polls ─▶ queries
- *                        └────▶ offers ─▶ starts, forwarding ─▶ windows, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
- *     queue-table ─▶ configs, offers, forwarding, windows, removals
+ *                        └────▶ offers ─▶ starts, forwarding ─▶ windows, rate-limit ─▶ all: decision, deadlines, limits, backlog, removals
+ *     queue-table ─▶ configs, offers, forwarding, windows
  *     cold-count ─▶ windows
  *     configs ─▶ rate-limit
  */
@@ -70,8 +70,8 @@ export class MatchingCore<T> {
     const limits = { ...matchingLimits, ...options.limits };
     const backlog = new Backlog(wire === undefined ? undefined : limits);
     if (wire !== undefined) backlog.notes = this.#changes = new Changes(backlog, wire);
-    const base: HostParts<T> = { decision: new Decision(), deadlines: new DeadlineHeap(), limits };
-    const parts = { ...base, backlog, removals: new Removals(limits), rateLimit: new RateLimit(base) };
+    const base: HostParts<T> = { decision: new Decision(), deadlines: new DeadlineHeap(), limits, backlog, removals: new Removals(limits) };
+    const parts = { ...base, rateLimit: new RateLimit(base) };
     const windows = new Windows(parts);
     const starts = new Starts(parts, firstCorrelation);
     const forwarding = new Forwarding({ ...parts, windows }, firstCorrelation);

@@ -28,21 +28,13 @@ export type WithdrawActivityStart = {
 };
 
 /** Ask the parent partition; hand its answer back as `forwardedPollAnswered`, in any case. */
-export type ForwardPoll = {
-  readonly kind: 'forwardPoll';
-  readonly correlation: number;
-  readonly command: PollTask;
-};
+export type ForwardPoll = { readonly kind: 'forwardPoll'; readonly correlation: number; readonly command: PollTask };
 
 /** The forwarded poll's caller is gone: cancel the ask. Its answer is still handed back. */
 export type CancelForwardedPoll = { readonly kind: 'cancelForwardedPoll'; readonly correlation: number };
 
 /** Ask the parent partition; hand its answer back as `forwardedTaskAnswered`, in any case. */
-export type ForwardTask = {
-  readonly kind: 'forwardTask';
-  readonly correlation: number;
-  readonly command: AddTask;
-};
+export type ForwardTask = { readonly kind: 'forwardTask'; readonly correlation: number; readonly command: AddTask };
 
 /**
  * Read stored tasks of this lane of the queue from the table, from behind `afterTaskId`, `max` at most; hand them back as `storedTasksLoaded`, in any

@@ -10,15 +10,13 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import { backOffMs } from '../kernel/back-off.ts';
-import type { Backlog } from './backlog.ts';
 import type { AddTask, ForwardedTaskAnswered } from './matching-commands.ts';
-import { armQueue, type HostParts, type LoadedQueue, noAsk, Offer, type Poll } from './loaded-queue.ts';
+import { armQueue, type HostParts, Life, type LoadedQueue, noAsk, Offer } from './loaded-queue.ts';
 import { laneFor } from './lane-choice.ts';
 import type { Lane } from './lane.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { backlogFull } from './rejections.ts';
-import type { Removals } from './removals.ts';
 import { done, type MatchingReply, type NoMatch, stickyUnavailable, type Stored } from './matching-replies.ts';
 import type { Starts } from './starts.ts';
 import { isExpired } from './matching-tasks.ts';
@@ -29,28 +27,21 @@ const noMatch: NoMatch = { kind: 'noMatch', isRefused: false };
 const refused: NoMatch = { kind: 'noMatch', isRefused: true };
 
 type OffersParts<T> = HostParts<T> & {
-  readonly backlog: Backlog;
-  readonly removals: Removals;
   readonly windows: Windows<T>;
   readonly rateLimit: RateLimit<T>;
   readonly forwarding: Forwarding<T>;
   readonly starts: Starts<T>;
 };
 
-export class Offers<T> {
-  readonly #parts: OffersParts<T>;
+export class Offers<T> extends Life<OffersParts<T>> {
   #lastArrival = 0;
   /** The last id given out. Ahead of the backlog's last id while one command stores several tasks. */
   #lastStoredId = 0;
 
-  constructor(parts: OffersParts<T>) {
-    this.#parts = parts;
-  }
-
   // ── From arrival to a poll ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   add(queue: LoadedQueue, command: AddTask, askId: number): void {
-    const sinceMs = this.#parts.decision.nowMs;
+    const sinceMs = this.parts.decision.nowMs;
     const isOfChild = command.forwardedFrom !== undefined;
     const isLent = isOfChild || command.holdUntilMs > 0;
     const { holdUntilMs } = command;
@@ -58,11 +49,11 @@ export class Offers<T> {
     const offer = new Offer(queue, command.task, { ...this.#lastPlace(), sinceMs, askId, isLent, isOfChild, holdUntilMs });
     queue.countTask(offer, 'added', sinceMs);
     if (this.#isExpired(offer)) return this.finish(offer);
-    if (this.#parts.windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
-    if (!isLent && this.#parts.forwarding.forwardNewTask(offer)) return;
+    if (this.parts.windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
+    if (!isLent && this.parts.forwarding.forwardNewTask(offer)) return;
     this.#keep(offer);
     // Its own are shown when they are stored; nothing else shows what a child has lent.
-    if (isOfChild) this.#parts.forwarding.offerBacklog(queue);
+    if (isOfChild) this.parts.forwarding.offerBacklog(queue);
     // What waits before it may only wait for its key.
     if (queue.keyRates !== undefined) this.startWaiting(queue);
   }
@@ -73,14 +64,14 @@ export class Offers<T> {
   }
 
   get #lastId(): number {
-    return Math.max(this.#lastStoredId, this.#parts.backlog.lastId);
+    return Math.max(this.#lastStoredId, this.parts.backlog.lastId);
   }
 
   /** Back from a poll that went away, from a rest, or from the parent. */
   offerAgain(offer: Offer): void {
     if (this.#isExpired(offer)) return this.finish(offer);
     const { queue, lane, task } = offer;
-    const isNext = queue.waitingPolls.first !== undefined && this.#parts.windows.first(queue) === undefined;
+    const isNext = queue.waitingPolls.first !== undefined && this.parts.windows.first(queue) === undefined;
     if (isNext && this.#startWithWaitingPoll(offer)) return lane?.level.charge(lane, task);
     this.#keep(offer);
     // Under a rate both polls and better offers may wait here.
@@ -93,17 +84,17 @@ export class Offers<T> {
       const offer = this.take(queue);
       if (offer === undefined) return;
       const poll = queue.waitingPolls.shift();
-      if (poll !== undefined) this.#parts.starts.ask(offer, poll);
+      if (poll !== undefined) this.parts.starts.ask(offer, poll);
     }
   }
 
   /** The first offer that may go out now, out of its list. */
   take(queue: LoadedQueue): Offer | undefined {
     if (queue.matchesAtParent) return undefined;
-    for (let looks = 0; looks < this.#parts.limits.expiredPerLookMax; looks++) {
-      const first = this.#parts.windows.first(queue);
+    for (let looks = 0; looks < this.parts.limits.expiredPerLookMax; looks++) {
+      const first = this.parts.windows.first(queue);
       if (first === undefined) {
-        this.#parts.rateLimit.awaitKeys(queue);
+        this.parts.rateLimit.awaitKeys(queue);
         return undefined;
       }
       if (this.#isExpired(first)) {
@@ -111,30 +102,27 @@ export class Offers<T> {
         this.finish(first);
         continue;
       }
-      const offer = this.#parts.rateLimit.firstReady(first);
+      const offer = this.parts.rateLimit.firstReady(first);
       if (offer === undefined) continue;
-      if (!this.#parts.rateLimit.takeToken(queue, offer.task)) return undefined;
+      if (!this.parts.rateLimit.takeToken(queue, offer.task)) return undefined;
       this.#leave(offer, true);
-      this.#parts.deadlines.remove(offer);
+      this.parts.deadlines.remove(offer);
       return offer;
     }
     // So many that are expired, or held for their keys, are enough for one command. The next tick passes over more, and the poll waits for it.
-    queue.pairingDueMs = this.#parts.decision.nowMs + 1;
-    armQueue(this.#parts, queue);
+    queue.pairingDueMs = this.parts.decision.nowMs + 1;
+    armQueue(this.parts, queue);
     return undefined;
   }
 
   /** Starts the task with the poll that has waited longest. False: none waits, or no task may go out now. */
   #startWithWaitingPoll(offer: Offer): boolean {
-    const poll = this.#takePoll(offer);
-    if (poll === undefined) return false;
-    this.#parts.starts.ask(offer, poll);
+    const { queue, task } = offer;
+    const poll = queue.waitingPolls.first;
+    if (poll === undefined || queue.matchesAtParent || !this.parts.rateLimit.takeToken(queue, task)) return false;
+    queue.waitingPolls.remove(poll);
+    this.parts.starts.ask(offer, poll);
     return true;
-  }
-
-  #takePoll({ queue, task }: Offer): Poll | undefined {
-    if (queue.waitingPolls.first === undefined || queue.matchesAtParent || !this.#parts.rateLimit.takeToken(queue, task)) return undefined;
-    return queue.waitingPolls.shift();
   }
 
   // ── While no poll takes it ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -144,16 +132,17 @@ export class Offers<T> {
     const { queue } = offer;
     if (offer.storedId > 0) {
       this.#wait(offer);
-      this.#parts.forwarding.offerBacklog(queue);
+      this.parts.forwarding.offerBacklog(queue);
     } else if (queue.sticky) {
-      if (queue.openOffers > this.#parts.limits.memoryTasksPerQueueMax) return this.#end(offer, stickyUnavailable);
+      if (queue.openOffers > this.parts.limits.memoryTasksPerQueueMax) return this.#end(offer, stickyUnavailable);
       // The add is answered at once: history's schedule-to-start timer limits how long the task may wait.
       this.#answerAdd(offer, done);
       this.#wait(offer);
     } else if (offer.isLent) {
       this.#holdForChild(offer);
     } else {
-      this.#spill(offer);
+      if (this.#store(offer)) this.#wait(offer);
+      this.parts.forwarding.offerBacklog(queue);
     }
   }
 
@@ -171,14 +160,14 @@ export class Offers<T> {
   #laneOf(offer: Offer): Lane<Offer> {
     if (offer.lane === undefined) {
       const { queue, task } = offer;
-      offer.lane = queue.lanes.lane(laneFor(queue, task, this.#parts.backlog, this.#parts.limits));
+      offer.lane = queue.lanes.lane(laneFor(queue, task, this.parts.backlog, this.parts.limits));
       offer.lane.openOffers++;
     }
     return offer.lane;
   }
 
   #holdForChild(offer: Offer): void {
-    const { decision, deadlines, limits } = this.#parts;
+    const { decision, deadlines, limits } = this.parts;
     const { queue } = offer;
     const hasRoom = queue.openOffers - (queue.lanes.stored - queue.lanes.rest) < limits.memoryTasksPerQueueMax;
     if (offer.holdUntilMs <= decision.nowMs || !hasRoom) return this.#end(offer, noMatch);
@@ -186,24 +175,18 @@ export class Offers<T> {
     deadlines.set(offer, offer.holdUntilMs);
   }
 
-  /** The offer waits as a stored task from now on. */
-  #spill(offer: Offer): void {
-    if (this.#store(offer)) this.#wait(offer);
-    this.#parts.forwarding.offerBacklog(offer.queue);
-  }
-
   /** Into the journal, with the record of this command. False: it is no offer any more, or not yet. */
   #store(offer: Offer): boolean {
-    const { decision, limits } = this.#parts;
+    const { decision, limits } = this.parts;
     const { queue } = offer;
-    const earlierId = this.#parts.backlog.idOf(queue.key, offer.task);
-    if (earlierId !== undefined && !this.#parts.removals.has(earlierId)) {
+    const earlierId = this.parts.backlog.idOf(queue.key, offer.task);
+    if (earlierId !== undefined && !this.parts.removals.has(earlierId)) {
       // The record of the first copy may not be committed yet, and this answer rests on it.
       decision.barrier = true;
       this.#end(offer, stored);
       return false;
     }
-    const storedMax = this.#parts.backlog.notes === undefined ? limits.storedTasksPerQueueMax : limits.tableTasksPerQueueMax;
+    const storedMax = this.parts.backlog.notes === undefined ? limits.storedTasksPerQueueMax : limits.tableTasksPerQueueMax;
     if (queue.lanes.stored >= storedMax) {
       this.#end(offer, backlogFull(storedMax));
       return false;
@@ -213,7 +196,7 @@ export class Offers<T> {
     const lane = this.#laneOf(offer);
     lane.stored++;
     queue.lanes.stored++;
-    const isOffer = this.#parts.windows.admit(queue, lane);
+    const isOffer = this.parts.windows.admit(queue, lane);
     if (isOffer) this.#takeStoredPlace(offer, lane, id);
     decision.spill({ id, queue: queue.queue, task: offer.task, shared: lane.name.shared });
     if (isOffer) this.#answerAdd(offer, stored);
@@ -230,23 +213,23 @@ export class Offers<T> {
   }
 
   parentAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
-    const known = this.#parts.forwarding.taskAnswered(correlation);
+    const known = this.parts.forwarding.taskAnswered(correlation);
     if (known === undefined) return;
     const { offer } = known;
     const { queue, lane, task } = offer;
     if (outcome !== 'taken') lane?.level.giveBack(lane, task);
     switch (outcome) {
       case 'taken':
-        queue.countTask(offer, 'dispatched', this.#parts.decision.nowMs);
+        queue.countTask(offer, 'dispatched', this.parts.decision.nowMs);
         this.finish(offer);
-        return this.#parts.forwarding.offerBacklog(queue);
+        return this.parts.forwarding.offerBacklog(queue);
       case 'refused':
         this.rest(offer);
         // Its place there is free for the next one.
-        return this.#parts.forwarding.offerBacklog(queue);
+        return this.parts.forwarding.offerBacklog(queue);
       case 'noMatch':
       case 'unavailable':
-        if (known.lane !== undefined || outcome === 'unavailable') this.#parts.forwarding.handedBack(known, outcome);
+        if (known.lane !== undefined || outcome === 'unavailable') this.parts.forwarding.handedBack(known, outcome);
         return this.offerAgain(offer);
       default:
         return unreachable(outcome);
@@ -259,23 +242,23 @@ export class Offers<T> {
    * rests there: it shows a few tasks at a time here, and a few that rest here would keep all others from polls.
    */
   rest(offer: Offer): void {
-    const { limits } = this.#parts;
+    const { limits } = this.parts;
     const { storedId, queue, isLent } = offer;
     if (offer.isOfChild) return this.#end(offer, refused);
-    if (storedId === 0 && !queue.sticky && !isLent && !this.#store(offer)) return this.#parts.forwarding.offerBacklog(queue);
+    if (storedId === 0 && !queue.sticky && !isLent && !this.#store(offer)) return this.parts.forwarding.offerBacklog(queue);
     this.restFor(offer, backOffMs(++offer.rests, limits.restFirstMs, limits.restMaxMs));
   }
 
   restFor(offer: Offer, restMs: number): void {
     offer.state = 'resting';
-    this.#parts.deadlines.set(offer, this.#parts.decision.nowMs + restMs);
+    this.parts.deadlines.set(offer, this.parts.decision.nowMs + restMs);
   }
 
   due(offer: Offer): void {
     const { poll } = offer;
-    if (offer.state === 'retrying' && poll !== undefined) return this.#parts.starts.ask(offer, poll);
+    if (offer.state === 'retrying' && poll !== undefined) return this.parts.starts.ask(offer, poll);
     const isHeld = offer.state !== 'resting';
-    if (offer.isLent && (isHeld || offer.holdUntilMs <= this.#parts.decision.nowMs)) {
+    if (offer.isLent && (isHeld || offer.holdUntilMs <= this.parts.decision.nowMs)) {
       // It has been here long enough: the child has it again, or has given this answer up and sends another copy.
       if (isHeld) this.#leave(offer, false);
       return this.#end(offer, noMatch);
@@ -286,7 +269,7 @@ export class Offers<T> {
   }
 
   #isExpired({ task }: Offer): boolean {
-    return isExpired(task, this.#parts.decision.nowMs);
+    return isExpired(task, this.parts.decision.nowMs);
   }
 
   // ── End ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -296,35 +279,34 @@ export class Offers<T> {
     if (offer.storedId > 0) {
       this.#laneOf(offer).stored--;
       offer.queue.lanes.stored--;
-      this.#parts.removals.add(offer.storedId, this.#parts.decision.nowMs);
+      this.parts.removals.add(offer.storedId, this.parts.decision.nowMs);
     }
     this.#end(offer, done);
   }
 
   /** All that wait in a sticky queue, where nothing is stored: history offers them on the normal queue. */
   sendStickyAway(queue: LoadedQueue): void {
-    for (let offer = this.#parts.windows.first(queue); offer !== undefined; offer = this.#parts.windows.first(queue)) {
+    for (let offer = this.parts.windows.first(queue); offer !== undefined; offer = this.parts.windows.first(queue)) {
       this.#leave(offer, false);
       this.#end(offer, stickyUnavailable);
     }
   }
 
   #end(offer: Offer, reply: MatchingReply<T>): void {
+    const { lane } = offer;
     offer.state = 'done';
     offer.queue.openOffers--;
-    if (offer.lane !== undefined) this.#leaveLane(offer.lane);
-    this.#parts.deadlines.remove(offer);
+    if (lane !== undefined) {
+      lane.openOffers--;
+      this.parts.windows.settle(lane);
+    }
+    this.parts.deadlines.remove(offer);
     this.#answerAdd(offer, reply);
-  }
-
-  #leaveLane(lane: Lane<Offer>): void {
-    lane.openOffers--;
-    this.#parts.windows.settle(lane);
   }
 
   #answerAdd(offer: Offer, reply: MatchingReply<T>): void {
     if (offer.askId === noAsk) return;
-    this.#parts.decision.reply(offer.askId, reply);
+    this.parts.decision.reply(offer.askId, reply);
     offer.askId = noAsk;
   }
 }

@@ -6,14 +6,14 @@
  *            waits at the parent, or here, until something comes or its time is over
  */
 import type { ForwardedPollAnswered, PollTask } from './matching-commands.ts';
-import { type HostParts, type LoadedQueue, Poll } from './loaded-queue.ts';
+import { type HostParts, Life, type LoadedQueue, Poll } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { Queries } from './queries.ts';
 import type { RateLimit } from './rate-limit.ts';
+import type { Starts } from './starts.ts';
 import { tooManyPolls } from './rejections.ts';
 import type { EmptyPoll, MatchingReply } from './matching-replies.ts';
-import type { Starts } from './starts.ts';
 import { StoppedWorkers } from './stopped-workers.ts';
 import type { TaskQueuePartition } from '../kernel/task-queue.ts';
 
@@ -27,17 +27,11 @@ type PollsParts<T> = HostParts<T> & {
   readonly queries: Queries<T>;
 };
 
-export class Polls<T> {
-  readonly #parts: PollsParts<T>;
-  readonly #stopped: StoppedWorkers<T>;
+export class Polls<T> extends Life<PollsParts<T>> {
+  readonly #stopped = new StoppedWorkers<T>(this.parts);
   readonly #byAsk = new Map<number, Poll>();
   /** The server stops: no poll waits any more. */
   #ending = false;
-
-  constructor(parts: PollsParts<T>) {
-    this.#parts = parts;
-    this.#stopped = new StoppedWorkers(parts);
-  }
 
   get(askId: number): Poll | undefined {
     return this.#byAsk.get(askId);
@@ -46,7 +40,7 @@ export class Polls<T> {
   // ── From the ask to work ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   open(queue: LoadedQueue, command: PollTask, askId: number): void {
-    const { decision, deadlines, limits } = this.#parts;
+    const { decision, deadlines, limits } = this.parts;
     if (this.#ending || this.#comesLate(queue, command) || command.deadlineMs <= decision.nowMs) return decision.reply(askId, emptyPoll);
     const sameRequest = queue.polls.get(command.pollRequestId);
     if (sameRequest !== undefined) return this.#takeOver(sameRequest, command, askId);
@@ -55,7 +49,7 @@ export class Polls<T> {
     queue.shutDown = false;
     queue.pollBegan(command.identity, command.maxTasksPerSecond, decision.nowMs);
     const { maxTasksPerSecond } = command;
-    if (maxTasksPerSecond !== undefined && this.#parts.rateLimit.set(queue, maxTasksPerSecond)) this.rateChanged(queue);
+    if (maxTasksPerSecond !== undefined && this.parts.rateLimit.set(queue, maxTasksPerSecond)) this.rateChanged(queue);
     const poll = new Poll(queue, command, askId);
     queue.polls.set(command.pollRequestId, poll);
     this.#byAsk.set(askId, poll);
@@ -69,17 +63,17 @@ export class Polls<T> {
 
   /** A poll that is asked again replaces the earlier one: that caller has given up, and the later one gets the task. */
   #takeOver(poll: Poll, command: PollTask, askId: number): void {
-    this.#parts.decision.reply(poll.askId, emptyPoll);
+    this.parts.decision.reply(poll.askId, emptyPoll);
     this.#byAsk.delete(poll.askId);
     poll.askId = askId;
     poll.deadlineMs = command.deadlineMs;
     this.#byAsk.set(askId, poll);
-    this.#parts.deadlines.set(poll, poll.state === 'forwarded' ? this.#parts.forwarding.deadlineOf(poll) : poll.deadlineMs);
+    this.parts.deadlines.set(poll, poll.state === 'forwarded' ? this.parts.forwarding.deadlineOf(poll) : poll.deadlineMs);
   }
 
   rateChanged(queue: LoadedQueue): void {
-    this.#parts.forwarding.forwardWaitingPolls(queue);
-    this.#parts.offers.startWaiting(queue);
+    this.parts.forwarding.forwardWaitingPolls(queue);
+    this.parts.offers.startWaiting(queue);
   }
 
   /** False: nothing to do here or at the parent; the caller lets the poll wait. */
@@ -87,15 +81,15 @@ export class Polls<T> {
     const { queue } = poll;
     const query = queue.waitingQueries.first;
     if (query !== undefined) {
-      this.answer(poll, this.#parts.queries.give(query));
+      this.answer(poll, this.parts.queries.give(query));
       return true;
     }
-    const offer = this.#parts.offers.take(queue);
+    const offer = this.parts.offers.take(queue);
     if (offer !== undefined) {
-      this.#parts.starts.ask(offer, poll);
+      this.parts.starts.ask(offer, poll);
       return true;
     }
-    return this.#parts.forwarding.forwardPoll(poll);
+    return this.parts.forwarding.forwardPoll(poll);
   }
 
   /** The start that the poll waited for came to nothing. */
@@ -111,34 +105,34 @@ export class Polls<T> {
   }
 
   parentAnswered({ correlation, outcome }: ForwardedPollAnswered<T>): void {
-    const poll = this.#parts.forwarding.pollAnswered(correlation);
+    const poll = this.parts.forwarding.pollAnswered(correlation);
     if (poll === undefined) return;
     const { queue } = poll;
     if (poll.state !== 'forwarded') {
       // The poll ended before the parent's answer came: a start is taken back, and a query runs into its deadline.
-      if (outcome.kind === 'task') this.#parts.starts.takeBack(outcome.origin, poll);
+      if (outcome.kind === 'task') this.parts.starts.takeBack(outcome.origin, poll);
       return;
     }
     if (outcome.kind === 'unavailable') {
-      this.#parts.deadlines.set(poll, poll.deadlineMs);
+      this.parts.deadlines.set(poll, poll.deadlineMs);
       this.#waitAgain(poll);
-      this.#parts.forwarding.pauseForwarding(queue);
-      this.#parts.offers.startWaiting(queue);
+      this.parts.forwarding.pauseForwarding(queue);
+      this.parts.offers.startWaiting(queue);
     } else {
       this.answer(poll, outcome);
-      this.#parts.forwarding.forwardWaitingPolls(queue);
+      this.parts.forwarding.forwardWaitingPolls(queue);
     }
   }
 
   // ── End ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   answer(poll: Poll, reply: MatchingReply<T>): void {
-    this.#parts.decision.reply(poll.askId, reply);
+    this.parts.decision.reply(poll.askId, reply);
     this.#end(poll);
   }
 
   due(poll: Poll): void {
-    const { decision, deadlines, limits } = this.#parts;
+    const { decision, deadlines, limits } = this.parts;
     // History usually answers within milliseconds; a workflow task that is started for nobody costs its whole timeout.
     if (poll.state === 'starting' && poll.offer?.state === 'starting' && decision.nowMs < poll.deadlineMs + limits.startGraceMs) {
       deadlines.set(poll, poll.deadlineMs + limits.startGraceMs);
@@ -153,11 +147,11 @@ export class Polls<T> {
     const wasForwarded = poll.state === 'forwarded';
     this.#end(poll);
     if (wasForwarded) {
-      this.#parts.forwarding.cancelPoll(poll);
+      this.parts.forwarding.cancelPoll(poll);
     } else if (offer?.state === 'retrying') {
-      this.#parts.deadlines.remove(offer);
-      this.#parts.starts.withdraw(offer, poll);
-      this.#parts.offers.offerAgain(offer);
+      this.parts.deadlines.remove(offer);
+      this.parts.starts.withdraw(offer, poll);
+      this.parts.offers.offerAgain(offer);
     }
   }
 
@@ -197,7 +191,7 @@ export class Polls<T> {
   }
 
   #endEmpty(poll: Poll): void {
-    this.#parts.decision.reply(poll.askId, emptyPoll);
+    this.parts.decision.reply(poll.askId, emptyPoll);
     this.abandon(poll);
   }
 
@@ -206,8 +200,8 @@ export class Polls<T> {
     poll.state = 'gone';
     this.#byAsk.delete(poll.askId);
     queue.polls.delete(poll.command.pollRequestId);
-    queue.pollEnded(poll.command.identity, this.#parts.decision.nowMs);
-    this.#parts.deadlines.remove(poll);
+    queue.pollEnded(poll.command.identity, this.parts.decision.nowMs);
+    this.parts.deadlines.remove(poll);
     if (poll.linked) queue.waitingPolls.remove(poll);
   }
 }

@@ -4,19 +4,14 @@
  *   waiting (in its queue's list) ──poll──▶ given ──▶ answered | expired
  */
 import type { AnswerQuery, DispatchQuery } from './matching-commands.ts';
-import { type HostParts, type LoadedQueue, WaitingQuery } from './loaded-queue.ts';
+import { type HostParts, Life, type LoadedQueue, WaitingQuery } from './loaded-queue.ts';
 import { noPoller, queryExpired, queryNotFound, tooManyQueries } from './rejections.ts';
 import { done, type MatchingRejected, type QueryTask, stickyUnavailable } from './matching-replies.ts';
 import { taskQueuePartitionKey } from '../kernel/task-queue.ts';
 
-export class Queries<T> {
-  readonly #parts: HostParts<T>;
+export class Queries<T> extends Life<HostParts<T>> {
   readonly #byId = new Map<string, WaitingQuery>();
   readonly #byAsk = new Map<number, WaitingQuery>();
-
-  constructor(parts: HostParts<T>) {
-    this.#parts = parts;
-  }
 
   /** Undefined: refused, and its caller told. */
   open(queue: LoadedQueue | undefined, command: DispatchQuery, askId: number): WaitingQuery | undefined {
@@ -30,18 +25,18 @@ export class Queries<T> {
     queue.openQueries++;
     this.#byId.set(command.queryId, query);
     this.#byAsk.set(askId, query);
-    this.#parts.deadlines.set(query, command.deadlineMs);
+    this.parts.deadlines.set(query, command.deadlineMs);
     queue.waitingQueries.push(query);
     return query;
   }
 
   #refuse(askId: number, refusal: MatchingRejected): undefined {
-    this.#parts.decision.reply(askId, refusal);
+    this.parts.decision.reply(askId, refusal);
     return undefined;
   }
 
   #refusalOf(queue: LoadedQueue, command: DispatchQuery): MatchingRejected | undefined {
-    const { decision, limits } = this.#parts;
+    const { decision, limits } = this.parts;
     if (!queue.polledWithin(limits.queryPollWindowMs, decision.nowMs)) return noPoller;
     if (command.deadlineMs <= decision.nowMs) return queryExpired;
     return queue.openQueries >= limits.queriesPerQueueMax ? tooManyQueries(limits) : undefined;
@@ -59,16 +54,16 @@ export class Queries<T> {
     const query = this.#byId.get(command.queryId);
     // Waiting ones were given to nobody: whoever answers them has made the token up.
     if (query === undefined || query.linked || query.queue.key !== taskQueuePartitionKey(command.queue)) {
-      return this.#parts.decision.reply(askId, queryNotFound);
+      return this.parts.decision.reply(askId, queryNotFound);
     }
     this.#end(query);
-    this.#parts.decision.reply(query.askId, { kind: 'queryAnswer', result: command.result });
-    this.#parts.decision.reply(askId, done);
+    this.parts.decision.reply(query.askId, { kind: 'queryAnswer', result: command.result });
+    this.parts.decision.reply(askId, done);
   }
 
   expire(query: WaitingQuery): void {
     this.#end(query);
-    this.#parts.decision.reply(query.askId, queryExpired);
+    this.parts.decision.reply(query.askId, queryExpired);
   }
 
   cancel(askId: number): void {
@@ -80,7 +75,7 @@ export class Queries<T> {
   sendAway(queue: LoadedQueue): void {
     for (let query = queue.waitingQueries.first; query !== undefined; query = queue.waitingQueries.first) {
       this.#end(query);
-      this.#parts.decision.reply(query.askId, stickyUnavailable);
+      this.parts.decision.reply(query.askId, stickyUnavailable);
     }
   }
 
@@ -88,7 +83,7 @@ export class Queries<T> {
     query.queue.openQueries--;
     this.#byId.delete(query.command.queryId);
     this.#byAsk.delete(query.askId);
-    this.#parts.deadlines.remove(query);
+    this.parts.deadlines.remove(query);
     if (query.linked) query.queue.waitingQueries.remove(query);
   }
 }

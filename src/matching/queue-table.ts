@@ -14,36 +14,28 @@ import type { Backlog } from './backlog.ts';
 import { coldHint, hasCold, type StoredLane, type StoredQueue } from './stored-lane.ts';
 import type { Configs } from './configs.ts';
 import type { Forwarding } from './forwarding.ts';
-import { armQueue, type HostParts, LoadedQueue } from './loaded-queue.ts';
+import { armQueue, type HostParts, Life, LoadedQueue } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
-import type { Removals } from './removals.ts';
+import type { Windows } from './windows.ts';
 import { priorityKeyDefault } from '../kernel/priority.ts';
 import type { LevelDescription, TaskQueueDescription } from './matching-replies.ts';
 import { type QueueWithTasks, taskQueuePartitionKey, type TaskQueuePartition } from '../kernel/task-queue.ts';
-import type { Windows } from './windows.ts';
+
+type Oldest = { readonly id: number; readonly storedAtMs: number };
 
 type QueueTableParts<T> = HostParts<T> & {
-  readonly backlog: Backlog;
   readonly configs: Configs<T>;
-  readonly removals: Removals;
   readonly windows: Windows<T>;
   readonly offers: Offers<T>;
   readonly forwarding: Forwarding<T>;
 };
 
-type Oldest = { readonly id: number; readonly storedAtMs: number };
-
-export class QueueTable<T> {
-  readonly #parts: QueueTableParts<T>;
+export class QueueTable<T> extends Life<QueueTableParts<T>> {
   readonly #byKey = new Map<string, LoadedQueue>();
   readonly #byUse = new LinkedList<LoadedQueue>();
   readonly #byNamespace = new Tally();
   /** What a takeover has not come to yet; undefined: nothing. */
   #storedQueues: Iterator<StoredQueue> | undefined = undefined;
-
-  constructor(parts: QueueTableParts<T>) {
-    this.#parts = parts;
-  }
 
   get size(): number {
     return this.#byKey.size;
@@ -59,34 +51,34 @@ export class QueueTable<T> {
 
   /** A worker polls it, or did a moment ago: what a sticky queue needs to take a task or a query. */
   isPolled(partition: TaskQueuePartition): boolean {
-    const { decision, limits } = this.#parts;
+    const { decision, limits } = this.parts;
     return this.find(partition)?.polledWithin(limits.stickyPollWindowMs, decision.nowMs) ?? false;
   }
 
   describe(partition: TaskQueuePartition): TaskQueueDescription {
-    const { decision, limits } = this.#parts;
+    const { decision, limits } = this.parts;
     const { nowMs } = decision;
     const key = taskQueuePartitionKey(partition);
     const loaded = this.#byKey.get(key);
     const queue = loaded ?? this.#newQueue(key, partition);
-    const stored = this.#parts.backlog.queues.get(key);
+    const stored = this.parts.backlog.queues.get(key);
     const oldest = stored === undefined ? undefined : this.#oldest(stored);
     return {
       kind: 'taskQueueDescription',
       pollers: queue.describePollers(nowMs),
       backlogCountHint: loaded?.lanes.stored ?? (stored === undefined ? 0 : storedIn(stored)),
       backlogAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.storedAtMs),
-      ackLevel: oldest === undefined ? this.#parts.backlog.lastId : oldest.id - 1,
-      readLevel: this.#parts.backlog.lastId,
+      ackLevel: oldest === undefined ? this.parts.backlog.lastId : oldest.id - 1,
+      readLevel: this.parts.backlog.lastId,
       ratePerSecond: queue.bucket?.rate,
       isRateLimited: nowMs - queue.limitedAtMs < limits.rateLimitedMemoryMs,
       levels: this.#describeLevels(queue, stored),
-      config: this.#parts.backlog.configs.get(key),
+      config: this.parts.backlog.configs.get(key),
     };
   }
 
   #describeLevels(queue: LoadedQueue, stored: StoredQueue | undefined): readonly LevelDescription[] {
-    const { nowMs } = this.#parts.decision;
+    const { nowMs } = this.parts.decision;
     const lanes = [...(stored?.lanes.values() ?? [])].map((lane) => ({ lane, count: this.#countIn(queue, lane) }));
     const held = lanes.filter(({ count }) => count > 0);
     const numbers = new Set([priorityKeyDefault, ...queue.ratedLevels, ...held.map(({ lane }) => lane.name.level)]);
@@ -108,7 +100,7 @@ export class QueueTable<T> {
 
   /** The tasks of a lane. If it is not in use, removed ones may still be in the journal. */
   #countIn(queue: LoadedQueue, lane: StoredLane): number {
-    return queue.lanes.find(lane.key)?.stored ?? storedInLane(lane) - this.#parts.removals.countIn(lane.tasks);
+    return queue.lanes.find(lane.key)?.stored ?? storedInLane(lane) - this.parts.removals.countIn(lane.tasks);
   }
 
   #oldest({ lanes }: StoredQueue): Oldest | undefined {
@@ -122,7 +114,7 @@ export class QueueTable<T> {
 
   /** Where it is not in memory: what is known of those close to it. */
   #oldestIn({ tasks, cold, newer }: StoredLane): Oldest | undefined {
-    for (const task of tasks.values()) if (!this.#parts.removals.has(task.id)) return task;
+    for (const task of tasks.values()) if (!this.parts.removals.has(task.id)) return task;
     if (cold !== undefined && hasCold(cold)) return { id: cold.afterId + 1, storedAtMs: cold.sinceMs };
     return newer.values().next().value;
   }
@@ -131,7 +123,7 @@ export class QueueTable<T> {
 
   /** Offers tasks that are stored: a new owner offers what the journal holds. One turn's worth now, the rest with `loadMore`. */
   loadStored(): void {
-    this.#storedQueues = this.#parts.backlog.queues.values();
+    this.#storedQueues = this.parts.backlog.queues.values();
     this.loadMore();
   }
 
@@ -140,7 +132,7 @@ export class QueueTable<T> {
   }
 
   loadMore(): void {
-    let room = this.#parts.limits.storedTasksPerTurnMax;
+    let room = this.parts.limits.storedTasksPerTurnMax;
     while (room > 0 && this.#storedQueues !== undefined) {
       const next = this.#storedQueues.next();
       if (next.done === true) this.#storedQueues = undefined;
@@ -153,69 +145,65 @@ export class QueueTable<T> {
     const key = taskQueuePartitionKey(partition);
     const known = this.#byKey.get(key);
     if (known !== undefined) {
-      this.#use(known);
+      known.lastUseMs = this.parts.decision.nowMs;
+      if (known !== this.#byUse.last) this.#toTheEnd(known);
       return known;
     }
-    const stored = this.#parts.backlog.queues.get(key);
+    const stored = this.parts.backlog.queues.get(key);
     if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
     const queue = this.#newQueue(key, partition);
     this.#add(queue);
-    if (stored !== undefined) this.#parts.windows.addStored(queue, stored);
-    armQueue(this.#parts, queue);
-    this.#parts.forwarding.offerBacklog(queue);
+    if (stored !== undefined) this.parts.windows.addStored(queue, stored);
+    armQueue(this.parts, queue);
+    this.parts.forwarding.offerBacklog(queue);
     return queue;
   }
 
   #newQueue(key: string, partition: TaskQueuePartition): LoadedQueue {
-    const queue = new LoadedQueue(key, partition, this.#parts.limits);
-    this.#parts.configs.apply(queue);
+    const queue = new LoadedQueue(key, partition, this.parts.limits);
+    this.parts.configs.apply(queue);
     return queue;
-  }
-
-  #use(queue: LoadedQueue): void {
-    queue.lastUseMs = this.#parts.decision.nowMs;
-    if (queue !== this.#byUse.last) this.#toTheEnd(queue);
   }
 
   #add(queue: LoadedQueue): void {
     this.#byKey.set(queue.key, queue);
     this.#byNamespace.add(queue.queue.namespaceId, 1);
     this.#byUse.push(queue);
-    queue.lastUseMs = this.#parts.decision.nowMs;
+    queue.lastUseMs = this.parts.decision.nowMs;
   }
 
   // ── Use ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A deadline of the queue has come: polls and offers are paired, the parent is asked again, or the unused queue is evicted. */
   due(queue: LoadedQueue): void {
-    const { decision, limits } = this.#parts;
+    const { decision, limits } = this.parts;
     if (queue.pairingDueMs !== 0 && queue.pairingDueMs <= decision.nowMs) {
       queue.pairingDueMs = 0;
-      this.#parts.offers.startWaiting(queue);
+      this.parts.offers.startWaiting(queue);
     }
     if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= decision.nowMs) {
       queue.forwardDueMs = 0;
-      this.#parts.forwarding.forwardWaitingPolls(queue);
-      this.#parts.forwarding.offerBacklog(queue);
+      this.parts.forwarding.forwardWaitingPolls(queue);
+      this.parts.forwarding.offerBacklog(queue);
     }
     if (queue.restDueMs !== 0 && queue.restDueMs <= decision.nowMs) {
       queue.restDueMs = 0;
-      this.#parts.windows.lookAgain(queue);
-      this.#parts.offers.startWaiting(queue);
-      this.#parts.forwarding.offerBacklog(queue);
+      this.parts.windows.lookAgain(queue);
+      this.parts.offers.startWaiting(queue);
+      this.parts.forwarding.offerBacklog(queue);
     }
     if (queue.lastUseMs + limits.queueIdleMs <= decision.nowMs) {
-      if (queue.sticky && queue.polls.size === 0) this.#parts.offers.sendStickyAway(queue);
+      if (queue.sticky && queue.polls.size === 0) this.parts.offers.sendStickyAway(queue);
       if (queue.idle) return this.#unload(queue);
       queue.lastUseMs = decision.nowMs;
     }
-    armQueue(this.#parts, queue);
+    armQueue(this.parts, queue);
   }
 
   // ── Eviction ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #makeRoom(namespaceId: string): boolean {
-    const { queuesPerHostMax } = this.#parts.limits;
+    const { queuesPerHostMax } = this.parts.limits;
     while (this.#byKey.size >= queuesPerHostMax) {
       const idle = this.#longestIdle();
       if (idle === undefined) return this.#byNamespace.isBelowShare(namespaceId, queuesPerHostMax);
@@ -226,7 +214,7 @@ export class QueueTable<T> {
 
   /** An idle queue, to be evicted. Busy queues that are passed on the way move to the end of the list: a later bounded search gets further. */
   #longestIdle(): LoadedQueue | undefined {
-    for (let looks = 0; looks < this.#parts.limits.evictionLooksMax; looks++) {
+    for (let looks = 0; looks < this.parts.limits.evictionLooksMax; looks++) {
       const queue = this.#byUse.first;
       if (queue === undefined || queue.idle) return queue;
       this.#toTheEnd(queue);
@@ -235,7 +223,7 @@ export class QueueTable<T> {
   }
 
   #unload(queue: LoadedQueue): void {
-    this.#parts.deadlines.remove(queue);
+    this.parts.deadlines.remove(queue);
     queue.keyRates?.clear();
     this.#byKey.delete(queue.key);
     this.#byUse.remove(queue);

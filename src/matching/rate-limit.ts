@@ -3,7 +3,7 @@
  * themselves. A lane whose next task may not go out for its key is held, and others have their turns.
  */
 import { laneKey } from '../kernel/task-queue.ts';
-import { armQueue, type HostParts, type LoadedQueue, type Offer } from './loaded-queue.ts';
+import { armQueue, type HostParts, Life, type LoadedQueue, type Offer } from './loaded-queue.ts';
 import { Tally } from '../kernel/tally.ts';
 import { KeyRates } from './key-rates.ts';
 import { ownLane } from './lane-name.ts';
@@ -13,14 +13,9 @@ import { TokenBucket } from './token-bucket.ts';
 /** Offers of a lane of several keys that are looked at for one that may go out. */
 const sharedLooksMax = 64;
 
-export class RateLimit<T> {
-  readonly #parts: HostParts<T>;
+export class RateLimit<T> extends Life<HostParts<T>> {
   /** Counts the buckets of fairness keys by namespace. */
   readonly #buckets = new Tally();
-
-  constructor(parts: HostParts<T>) {
-    this.#parts = parts;
-  }
 
   /** The last worker that says a limit sets it, unless operators have set one. False: it is the one that holds. */
   set(queue: LoadedQueue, wantedPerSecond: number): boolean {
@@ -50,12 +45,12 @@ export class RateLimit<T> {
   }
 
   #newKeyRates({ queue, lanes }: LoadedQueue, perSecond: number): KeyRates {
-    const { limits } = this.#parts;
+    const { limits } = this.parts;
     return new KeyRates(perSecond, { namespaceId: queue.namespaceId, weightOf: lanes.weightOf, limits, ofHost: this.#buckets });
   }
 
   #apply(queue: LoadedQueue): boolean {
-    const { decision, limits } = this.#parts;
+    const { decision, limits } = this.parts;
     const wantedPerSecond = queue.configuredRate ?? queue.workerRate;
     const tasksPerSecond = wantedPerSecond === undefined ? undefined : Math.min(wantedPerSecond, limits.tasksPerSecondMax);
     if (queue.bucket?.rate === tasksPerSecond) return false;
@@ -68,7 +63,7 @@ export class RateLimit<T> {
   /** False: the task may not go out now; the queue is looked at when one may. */
   takeToken(queue: LoadedQueue, task: MatchingTask): boolean {
     const { bucket, keyRates } = queue;
-    const { nowMs } = this.#parts.decision;
+    const { nowMs } = this.parts.decision;
     const keyReadyMs = keyRates?.readyMs(task, nowMs) ?? nowMs;
     if (keyReadyMs > nowMs) return this.#notBefore(queue, keyReadyMs);
     if (bucket !== undefined && !bucket.take(nowMs)) return this.#notBefore(queue, bucket.nextTokenMs(nowMs));
@@ -80,7 +75,7 @@ export class RateLimit<T> {
   firstReady(first: Offer): Offer | undefined {
     const { queue, lane } = first;
     if (queue.keyRates === undefined || lane === undefined) return first;
-    const { nowMs } = this.#parts.decision;
+    const { nowMs } = this.parts.decision;
     let looks = lane.name.shared === 0 ? 1 : sharedLooksMax;
     let untilMs = Infinity;
     for (let offer: Offer | undefined = first; offer !== undefined && looks > 0; offer = offer.next, looks--) {
@@ -100,14 +95,14 @@ export class RateLimit<T> {
   }
 
   #notBefore(queue: LoadedQueue, dueMs: number): false {
-    queue.limitedAtMs = this.#parts.decision.nowMs;
+    queue.limitedAtMs = this.parts.decision.nowMs;
     if (dueMs !== Infinity) this.#lookAt(queue, dueMs);
     return false;
   }
 
   #lookAt(queue: LoadedQueue, dueMs: number): void {
     queue.pairingDueMs = queue.pairingDueMs === 0 ? dueMs : Math.min(queue.pairingDueMs, dueMs);
-    armQueue(this.#parts, queue);
+    armQueue(this.parts, queue);
   }
 
   /** The task has reached nobody: whoever gets it takes a token and a turn of its own. */
@@ -117,7 +112,7 @@ export class RateLimit<T> {
     lane?.level.giveBack(lane, task);
     this.#letGo(queue, task, lane);
     // The poll that had the token may be gone, and what else waits here is looked at when the next token is due: that may be minutes from now.
-    if (queue.bucket !== undefined && queue.waitingPolls.first !== undefined) this.#lookAt(queue, this.#parts.decision.nowMs);
+    if (queue.bucket !== undefined && queue.waitingPolls.first !== undefined) this.#lookAt(queue, this.parts.decision.nowMs);
   }
 
   /** What waits for that key may go out now, of each priority, whoever looks. */
@@ -128,6 +123,6 @@ export class RateLimit<T> {
       const lane = queue.lanes.find(laneKey(queue.queue, { ...ownLane(task), level: level.number }));
       if (lane !== undefined && level.letGo(lane)) wasHeld = true;
     }
-    if (wasHeld) this.#lookAt(queue, this.#parts.decision.nowMs);
+    if (wasHeld) this.#lookAt(queue, this.parts.decision.nowMs);
   }
 }

@@ -1,19 +1,18 @@
 /** The starts that history is asked for: one offer and the poll that holds it, until history's answer parts them. */
 import { taskTypes } from '../kernel/task-queue.ts';
-import type { HostParts, Offer, Poll } from './loaded-queue.ts';
+import { type HostParts, Life, type Offer, type Poll } from './loaded-queue.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { MatchingTask } from './matching-tasks.ts';
 
 type StartsParts<T> = HostParts<T> & { readonly rateLimit: RateLimit<T> };
 
-export class Starts<T> {
-  readonly #parts: StartsParts<T>;
+export class Starts<T> extends Life<StartsParts<T>> {
   /** What the shell still owes an answer to, by correlation. */
   readonly #offers = new Map<number, Offer>();
   #lastCorrelation: number;
 
   constructor(parts: StartsParts<T>, firstCorrelation: number) {
-    this.#parts = parts;
+    super(parts);
     this.#lastCorrelation = firstCorrelation;
   }
 
@@ -30,10 +29,10 @@ export class Starts<T> {
     poll.offer = offer;
     this.#offers.set(correlation, offer);
     // The withdrawal leaves when its own decision is committed; overtaken by this start, it would take this one back.
-    if (poll.hasWithdrawn) this.#parts.decision.barrier = true;
+    if (poll.hasWithdrawn) this.parts.decision.barrier = true;
     const { pollRequestId, identity, workerVersion } = poll.command;
     const { queue } = poll.queue;
-    this.#parts.decision.act({ kind: 'startTask', correlation, queue, task: offer.task, pollRequestId, identity, workerVersion });
+    this.parts.decision.act({ kind: 'startTask', correlation, queue, task: offer.task, pollRequestId, identity, workerVersion });
   }
 
   /** The offer that this answer is for. Undefined: it was asked before a takeover, or is answered already. */
@@ -54,7 +53,7 @@ export class Starts<T> {
   withdraw(offer: Offer, poll: Poll): void {
     this.takeBack(offer.task, poll);
     this.part(offer, poll);
-    this.#parts.rateLimit.giveBack(offer);
+    this.parts.rateLimit.giveBack(offer);
   }
 
   /** Has history withdraw the start that it recorded, or may have recorded. */
@@ -63,6 +62,6 @@ export class Starts<T> {
     const { historyShard, key, scheduledEventId } = task;
     const { pollRequestId } = poll.command;
     poll.hasWithdrawn = true;
-    this.#parts.decision.act({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
+    this.parts.decision.act({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
   }
 }

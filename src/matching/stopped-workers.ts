@@ -1,22 +1,17 @@
 /** Workers that have said that they stop: their polls that come in later end empty, for they would wait in vain for the ends of these. */
 import { Tally } from '../kernel/tally.ts';
-import type { HostParts } from './loaded-queue.ts';
+import { type HostParts, Life } from './loaded-queue.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from '../kernel/task-queue.ts';
 
 type Stopped = { readonly untilMs: number; readonly namespaceId: string };
 
-export class StoppedWorkers<T> {
-  readonly #parts: HostParts<T>;
+export class StoppedWorkers<T> extends Life<HostParts<T>> {
   /** Stopped workers by partition and worker, the oldest first. */
   readonly #stopped = new Map<string, Stopped>();
   readonly #byNamespace = new Tally();
 
-  constructor(parts: HostParts<T>) {
-    this.#parts = parts;
-  }
-
   add(queue: TaskQueuePartition, workerInstanceKey: string): void {
-    const { decision, limits } = this.#parts;
+    const { decision, limits } = this.parts;
     const { namespaceId } = queue;
     this.#dropOver();
     const key = keyOf(queue, workerInstanceKey);
@@ -34,7 +29,7 @@ export class StoppedWorkers<T> {
   /** Drops stops that are over, so that no poll looks for any once all are: each is known for as long, and whoever stops again begins anew. */
   #dropOver(): void {
     for (const [oldest, { untilMs }] of this.#stopped) {
-      if (untilMs > this.#parts.decision.nowMs) return;
+      if (untilMs > this.parts.decision.nowMs) return;
       this.#drop(oldest);
     }
   }

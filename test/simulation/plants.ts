@@ -962,9 +962,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'deletes the row of a task whose delivery is not in the journal',
     file: OFFERS,
-    search: 'this.#parts.removals.add(offer.storedId, this.#parts.decision.nowMs);',
-    replace:
-      'this.#parts.removals.add(offer.storedId, this.#parts.decision.nowMs); this.#parts.backlog.notes?.taskRemoved(offer.storedId);',
+    search: 'this.parts.removals.add(offer.storedId, this.parts.decision.nowMs);',
+    replace: 'this.parts.removals.add(offer.storedId, this.parts.decision.nowMs); this.parts.backlog.notes?.taskRemoved(offer.storedId);',
     caughtBy: 'seeds of matching hosts',
     shows: ['T12'],
   },
@@ -979,10 +978,10 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes a stored task for delivered when its start is asked for',
     file: OFFERS,
-    search: 'this.#parts.deadlines.remove(offer);\n      return offer;',
+    search: 'this.parts.deadlines.remove(offer);\n      return offer;',
     replace:
-      'this.#parts.deadlines.remove(offer);\n' +
-      '      if (offer.storedId > 0) this.#parts.removals.add(offer.storedId, this.#parts.decision.nowMs);\n      return offer;',
+      'this.parts.deadlines.remove(offer);\n' +
+      '      if (offer.storedId > 0) this.parts.removals.add(offer.storedId, this.parts.decision.nowMs);\n      return offer;',
     caughtBy: 'seeds of matching hosts',
     shows: ['I7'],
   },

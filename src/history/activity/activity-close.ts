@@ -1,16 +1,8 @@
 /** How an activity ends: what a worker says of it, or what its timers say. */
 import type { TaskOf } from '../run/tasks.ts';
 import { assert } from '../../kernel/assert.ts';
-import {
-  armActivityTimer,
-  type ActivityTimeout,
-  endBackoff,
-  endTasks,
-  isPaused,
-  nextDeadline,
-  pendingActivity,
-  waitForBackoff,
-} from '../steps/activity-task.ts';
+import { armActivityTimer, endBackoff, endTasks, isPaused, nextDeadline, pendingActivity, waitForBackoff } from '../steps/activity-task.ts';
+import type { ActivityTimeout } from '../steps/activity-task.ts';
 import { writeActivityStarted } from './start-activity-task.ts';
 import { decideRetry } from './activity-retry.ts';
 import type {

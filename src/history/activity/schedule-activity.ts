@@ -5,16 +5,8 @@ import { offerActivity } from '../steps/activity-task.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
 import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { checkTaskQueue } from '../run/task-queue.ts';
-import {
-  bad,
-  commandMeta,
-  type CommandFailure,
-  type CommandOfType,
-  type Completion,
-  exceedsBlob,
-  exceedsId,
-  tooLarge,
-} from '../steps/completion.ts';
+import { bad, commandMeta, exceedsBlob, exceedsId, tooLarge } from '../steps/completion.ts';
+import type { CommandFailure, CommandOfType, Completion } from '../steps/completion.ts';
 
 const cause = 'badScheduleActivityAttributes';
 const impossible = 'invalid history builder state for action: add-activitytask-scheduled-event';

@@ -10,16 +10,8 @@ import type { ParentClosePolicy } from '../run/tasks.ts';
 import { idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
 import type { StartChildWorkflowExecutionInitiatedAttributes, TaskQueue } from '../generated/public-api.ts';
 import { againProblem, sizeProblem } from '../steps/begun-run.ts';
-import {
-  bad,
-  commandMeta,
-  type CommandFailure,
-  type CommandOfType,
-  type Completion,
-  exceedsId,
-  isKnown,
-  tooLarge,
-} from '../steps/completion.ts';
+import { bad, commandMeta, exceedsId, isKnown, tooLarge } from '../steps/completion.ts';
+import type { CommandFailure, CommandOfType, Completion } from '../steps/completion.ts';
 import { checkTaskQueue, taskQueueText } from '../run/task-queue.ts';
 
 const cause = 'badStartChildExecutionAttributes';

@@ -3,10 +3,7 @@ import type { TriedTask } from './task-commands.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 
 /** Callbacks that a run begins with, or that an open one is given by a start. Public bytes, temporal.api.common.v1.Callback. */
-export type StartCallbacks = {
-  readonly callbacks: readonly Uint8Array[];
-  readonly callbacksMax: number;
-};
+export type StartCallbacks = { readonly callbacks: readonly Uint8Array[]; readonly callbacksMax: number };
 
 /** Callbacks of an update. Its request has them too: these are for an update that is there already, and for limits. */
 export type UpdateAttachment = {

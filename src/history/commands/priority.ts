@@ -25,10 +25,7 @@ const fieldOf = {
   'priority.fairnessWeight': 'fairnessWeight',
 } as const satisfies { readonly [Path in Exclude<PriorityPath, 'priority'>]: keyof PriorityFields };
 
-type PriorityWire = {
-  decodePriority(priority: Uint8Array): PriorityFields;
-  encodePriority(priority: PriorityFields): Uint8Array;
-};
+type PriorityWire = { decodePriority(priority: Uint8Array): PriorityFields; encodePriority(priority: PriorityFields): Uint8Array };
 const nothingSet = { priorityKey: 0, fairnessKey: '', fairnessWeight: 0 };
 
 /** What a field mask makes of a priority. `change` undefined: what is named is not set any more. */

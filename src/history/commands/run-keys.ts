@@ -2,11 +2,7 @@
 import type { RunKey } from '../../kernel/run-key.ts';
 
 /** Runs of some namespaces by their ids, a page at a time: first those in memory, then those in the table. Some may be gone since. */
-export type ListRunKeys = {
-  readonly kind: 'listRunKeys';
-  readonly namespaceIds: readonly string[];
-  readonly from: RunKeysPlace;
-};
+export type ListRunKeys = { readonly kind: 'listRunKeys'; readonly namespaceIds: readonly string[]; readonly from: RunKeysPlace };
 
 /** Behind that run ('' = at the first), in memory or in the table. */
 export type RunKeysPlace = { readonly isInTable: boolean; readonly afterRunId: string };

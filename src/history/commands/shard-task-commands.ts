@@ -16,11 +16,7 @@ export type ListTasks = {
 };
 
 /** `taskType` as Temporal calls it; '', and empty names: its row cannot be read. */
-export type ListedTask = TaskPlace & {
-  readonly taskType: string;
-  readonly key: RunKey;
-  readonly version: number;
-};
+export type ListedTask = TaskPlace & { readonly taskType: string; readonly key: RunKey; readonly version: number };
 
 /** Tasks in the order of their places. `next`: where the rest begins; undefined: there is none. A page may be short, or empty, and not the last. */
 export type TaskList = { readonly kind: 'taskList'; readonly tasks: readonly ListedTask[]; readonly next: TaskPlace | undefined };

@@ -35,12 +35,7 @@ type NextRun = {
 };
 
 /** What a command says to another workflow. */
-type External = {
-  readonly namespace: string;
-  readonly namespaceId: string;
-  readonly control: string;
-  readonly childWorkflowOnly: boolean;
-};
+type External = { readonly namespace: string; readonly namespaceId: string; readonly control: string; readonly childWorkflowOnly: boolean };
 
 export type WorkflowCommand =
   | CommandOf<

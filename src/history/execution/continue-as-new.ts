@@ -8,16 +8,8 @@ import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import { continueAsNewInitiator } from '../generated/enums.ts';
 import { unhandledCommand } from './close-workflow.ts';
 import { againProblem, sizeProblem } from '../steps/begun-run.ts';
-import {
-  bad,
-  commandMeta,
-  type CommandFailure,
-  type CommandOfType,
-  type Completion,
-  exceedsId,
-  isKnown,
-  tooLarge,
-} from '../steps/completion.ts';
+import { bad, commandMeta, exceedsId, isKnown, tooLarge } from '../steps/completion.ts';
+import type { CommandFailure, CommandOfType, Completion } from '../steps/completion.ts';
 import { checkTaskQueue, taskQueueText } from '../run/task-queue.ts';
 
 const cause = 'badContinueAsNewAttributes';

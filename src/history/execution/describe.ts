@@ -173,14 +173,7 @@ function isOver(run: RunView, waiter: HistoryWaiter): boolean {
 function positionOf(draft: Draft, run: RunView): HistoryPosition {
   const workflowTask = workflowTaskOf(draft.volatile, run);
   const tailEvents = workflowTask === undefined || workflowTask.kind === 'normal' ? [] : encodeTail(draft, run, workflowTask);
-  return {
-    kind: 'historyPosition',
-    key: run.key,
-    firstEventId: 1,
-    lastEventId: run.nextEventId - 1,
-    closed: !isRunning(run),
-    tailEvents,
-  };
+  return { kind: 'historyPosition', key: run.key, firstEventId: 1, lastEventId: run.nextEventId - 1, closed: !isRunning(run), tailEvents };
 }
 
 /** The run as it will be once the record is evolved. */

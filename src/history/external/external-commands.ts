@@ -7,16 +7,8 @@ import type { RunKey } from '../../kernel/run-key.ts';
 import type { WorkflowExecution } from '../generated/public-api.ts';
 import { failExternalCancel, failExternalSignal } from './external-outcomes.ts';
 import { externalFailedCause } from '../generated/enums.ts';
-import {
-  bad,
-  commandMeta,
-  type CommandFailure,
-  type CommandOfType,
-  type Completion,
-  exceedsBlob,
-  exceedsId,
-  tooLarge,
-} from '../steps/completion.ts';
+import { bad, commandMeta, exceedsBlob, exceedsId, tooLarge } from '../steps/completion.ts';
+import type { CommandFailure, CommandOfType, Completion } from '../steps/completion.ts';
 
 export function requestCancelExternalWorkflowExecution(
   completion: Completion,

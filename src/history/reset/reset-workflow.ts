@@ -36,10 +36,7 @@ import { ensureWorkflowTask, startedAttributes } from '../steps/workflow-task.ts
 import { attachmentKey, attachmentsOf, isForAnyRun, reapplyEvents } from './reapply-events.ts';
 import { authorOf, basesOf } from '../run/reset-runs.ts';
 
-const preparationGone = reject({
-  reason: 'busy-workflow',
-  message: 'the run that was prepared for this reset was dropped: reset again',
-});
+const preparationGone = reject({ reason: 'busy-workflow', message: 'the run that was prepared for this reset was dropped: reset again' });
 
 export function prepareReset(draft: Draft, command: PrepareReset & RoomForRuns): HistoryReply {
   const { key, newRunId, noRoom } = command;

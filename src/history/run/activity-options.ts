@@ -36,11 +36,7 @@ export function optionsOf(run: RunView, activity: Activity): ShownOptions {
 export function storedOptions({ attributes }: Activity, { retryPolicy, ...options }: ShownOptions): ActivityOptions {
   const { nonRetryableErrorTypes: types } = retryPolicy;
   const areOfEvent = areSameTexts(types, attributes.retryPolicy?.nonRetryableErrorTypes ?? []);
-  return {
-    ...options,
-    retryPolicy: { ...retryPolicy, nonRetryableErrorTypes: [] },
-    errorTypes: areOfEvent ? undefined : { types },
-  };
+  return { ...options, retryPolicy: { ...retryPolicy, nonRetryableErrorTypes: [] }, errorTypes: areOfEvent ? undefined : { types } };
 }
 
 export function areSameTexts(some: readonly string[], others: readonly string[]): boolean {

@@ -50,11 +50,7 @@ export type AboutShard = {
 };
 
 /** All of one workflow id: the unit of a decision is a workflow id with its runs. */
-export type RunChange = {
-  readonly runId: string;
-  readonly events: readonly RecordedEvent[];
-  readonly facts: readonly PlacedFact[];
-};
+export type RunChange = { readonly runId: string; readonly events: readonly RecordedEvent[]; readonly facts: readonly PlacedFact[] };
 
 export function beginsRun({ events }: RunChange): boolean {
   return events[0]?.event.eventId === 1;

@@ -167,12 +167,7 @@ export type Activity = {
   readonly operations: ActivityOperations | undefined;
 };
 
-export type UserTimer = {
-  readonly timerId: string;
-  readonly startedEventId: number;
-  readonly fireTimeMs: number;
-  readonly taskId: number;
-};
+export type UserTimer = { readonly timerId: string; readonly startedEventId: number; readonly fireTimeMs: number; readonly taskId: number };
 
 export type Child = {
   readonly initiatedEventId: number;

@@ -77,12 +77,7 @@ export type TransferTask =
   /** A database has refused the row of List. Never pending but for its letter: it comes into the line of its queue at once. */
   | (TransferOf<'upsertVisibility'> & { readonly isClosed: boolean });
 
-type TimerOf<Kind extends string> = {
-  readonly kind: Kind;
-  readonly taskId: number;
-  readonly fireTimeMs: number;
-  readonly key: RunKey;
-};
+type TimerOf<Kind extends string> = { readonly kind: Kind; readonly taskId: number; readonly fireTimeMs: number; readonly key: RunKey };
 
 /** One whose task is finished is gone; one whose subject has moved on without finishing it (stamp, attempt) does nothing when it fires. */
 export type TimerTask =

@@ -27,12 +27,7 @@ export type TransferTaskRow = TaskRow & { readonly atMatching: boolean };
 export type TimerRow = TaskRow & { readonly fireTimeMs: number };
 
 /** Which timers to read: by (fire time, task id), from behind that place on. */
-export type TimerPage = {
-  readonly afterFireTimeMs: number;
-  readonly afterTaskId: number;
-  readonly untilMs: number;
-  readonly max: number;
-};
+export type TimerPage = { readonly afterFireTimeMs: number; readonly afterTaskId: number; readonly untilMs: number; readonly max: number };
 
 /** A record that waits for a run whose row cannot be read; `index`: from 1, of that run's. */
 export type WaitingRow = { readonly runId: string; readonly index: number; readonly record: Uint8Array };
@@ -74,7 +69,4 @@ export type ShardCounters = {
   readonly timeMs: number;
 };
 
-export type ShardCheckpoint = ShardCounters & {
-  readonly delta: ShardDelta;
-  readonly waiting: readonly WaitingRow[];
-};
+export type ShardCheckpoint = ShardCounters & { readonly delta: ShardDelta; readonly waiting: readonly WaitingRow[] };

@@ -39,12 +39,7 @@ function listedTask(task: PendingTask, { category, from, to }: ListTasks): Liste
   const place = { fireTimeMs: isTimer(task) ? task.fireTimeMs : 0, taskId: task.taskId };
   if (byPlace(place, from) < 0 || byPlace(place, to) >= 0) return undefined;
   const { namespaceId, workflowId, runId } = task.key;
-  return {
-    ...place,
-    taskType: taskTypeOf(task),
-    key: { namespaceId, workflowId, runId },
-    version: isTimer(task) ? 0 : task.version,
-  };
+  return { ...place, taskType: taskTypeOf(task), key: { namespaceId, workflowId, runId }, version: isTimer(task) ? 0 : task.version };
 }
 
 /** Shows a task that is a row alone; undefined: it is not wanted. One that cannot be read is shown by its place. */
