@@ -1,11 +1,12 @@
 /** Records of `<prefix>.audit`: entries as JSON, under the topic of the letters. Times are RFC 3339; what is not known is left alone. */
 import { LogError, type StoredRecord } from '../ports/log.ts';
 import type { EncodedRecord, RecordCodec } from '../actors/partition/partition-core.ts';
-import type { AuditAction, AuditEntry } from '../deadletters/audit/audit-entry.ts';
+import type { AuditEntry } from '../deadletters/audit/audit-entry.ts';
 import type { AuditRecord } from '../deadletters/audit/audit-requests.ts';
 import { errorText } from '../kernel/error-text.ts';
 import { type Fields, fieldsOf, jsonBytes } from './json-fields.ts';
 import { checkRecordSchema, recordSchema } from './record-schema.ts';
+import { auditActions } from '../kernel/letter-words.ts';
 
 export const auditCodec: RecordCodec<AuditRecord> = { encode, decode };
 
@@ -26,18 +27,12 @@ function decode(value: Uint8Array, schema: number, { key, timeMs, offset }: Stor
   }
 }
 
-/** The actions that this version knows; any other is told as it is written. */
-const actions: readonly AuditAction[] = [
-  ...(['dead-letter', 'merge-outcome', 'quarantine', 'purge', 'restore'] as const),
-  ...(['plan', 'apply', 'pause', 'resume', 'cancel', 'update', 'finish'] as const),
-];
-
 function entryOf(fields: Fields, queue: string): AuditEntry {
   const actor = fields.object('actor');
   const caller = { authType: actor.text('authType'), peer: actor.text('peer'), client: fields.text('client') };
   return {
     queue,
-    action: fields.oneOf('action', actions),
+    action: fields.oneOf('action', auditActions),
     timeMs: fields.time('time'),
     offset: fields.count('offset'),
     subject: actor.text('subject'),

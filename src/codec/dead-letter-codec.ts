@@ -5,6 +5,7 @@ import type { HandedOver } from '../deadletters/hand-overs.ts';
 import type { DeadLetterQueue } from '../deadletters/letter.ts';
 import type { DeadLetterRecord, LettersAct } from '../deadletters/letter-records.ts';
 import { unreachable } from '../kernel/assert.ts';
+import { words } from '../kernel/words.ts';
 import { errorText } from '../kernel/error-text.ts';
 import { type Fields, fieldsOf, jsonBytes } from './json-fields.ts';
 import { checkRecordSchema, recordSchema } from './record-schema.ts';
@@ -90,7 +91,7 @@ function decodeControl(value: Uint8Array, schema: number, { key, timeMs, offset 
 function actIn(fields: Fields): { readonly act?: LettersAct } {
   if (!fields.has('act')) return {};
   const act = fields.object('act');
-  const kind = act.oneOf('kind', ['carried', 'mergeFailed', 'restored'] as const);
+  const kind = act.oneOf('kind', words('carried mergeFailed restored'));
   if (kind === 'carried') return { act: { kind } };
   return { act: { kind, jobId: act.text('jobId'), who: act.text('who'), why: act.text('why') } };
 }

@@ -3,12 +3,13 @@
  * decimal, times RFC 3339 with milliseconds, what is not known is left out. Written anew each time, so they never grow.
  */
 import type { RecordHeader } from '../ports/log.ts';
-import type { DeadLetterQueue, Letter, LetterError, LetterEvent, LetterState, Whole } from '../deadletters/letter.ts';
-import type { DamagedLetterRecord, LetterRecord, ResolvedHow, ResolvedRecord } from '../deadletters/letter-records.ts';
+import type { DeadLetterQueue, Letter, LetterError, LetterEvent, Whole } from '../deadletters/letter.ts';
+import type { DamagedLetterRecord, LetterRecord, ResolvedRecord } from '../deadletters/letter-records.ts';
 import { cutToUtf8Bytes, utf8Bytes } from '../kernel/utf8.ts';
 import { numberOrBigint } from '../kernel/number-or-bigint.ts';
 import { redriveTopic } from '../topics/catalogue.ts';
-import { causes, dispositions } from './letter-task-codec.ts';
+import type { Words } from '../kernel/words.ts';
+import { letterCauses, letterDispositions, letterStates, resolvedHows } from '../kernel/letter-words.ts';
 
 /** Limits of headers; bytes are those of UTF-8. */
 export const headerLimits = {
@@ -261,8 +262,8 @@ export function letterOfHeaders(headers: readonly RecordHeader[], value: Uint8Ar
       value,
     },
     failure: {
-      cause: oneOf(of, h.cause, causes),
-      disposition: oneOf(of, h.disposition, dispositions),
+      cause: oneOf(of, h.cause, letterCauses),
+      disposition: oneOf(of, h.disposition, letterDispositions),
       errorType: text(h.errorType),
       errorMessage: text(h.errorMessage),
       errorStack: text(h.errorStack),
@@ -287,7 +288,7 @@ export function letterOfHeaders(headers: readonly RecordHeader[], value: Uint8Ar
     traceparent: text(h.traceparent),
     deadLetterTimeMs: time(of, h.deadLetterTime) ?? missing(h.deadLetterTime),
     generation: natural(of, h.generation),
-    state: oneOf(of, h.state, states),
+    state: oneOf(of, h.state, letterStates),
     history: list(of, h.history).map((item) => ({
       timeMs: timeOf(field(item, 'time')) ?? missing('time'),
       kind: field(item, 'kind'),
@@ -306,7 +307,7 @@ export function readableOfHeaders(headers: readonly RecordHeader[]): Pick<Damage
   const sequence = naturalIn(of, h.fromSequence);
   const clusterId = of.get(h.fromClusterId) ?? '';
   const handOver = shard === undefined || sequence === undefined ? undefined : { shard, sequence, clusterId };
-  return { handOver, state: states.find((state) => state === of.get(h.state)) ?? 'open' };
+  return { handOver, state: letterStates.find(of.get(h.state)) ?? 'open' };
 }
 
 /** Throws what is no tombstone of ours. */
@@ -314,7 +315,7 @@ export function resolvedOfHeaders(headers: readonly RecordHeader[]): Omit<Resolv
   const of = new Map(headers);
   const why = of.get(h.why) ?? '';
   return {
-    how: oneOf(of, h.how, hows),
+    how: oneOf(of, h.how, resolvedHows),
     who: of.get(h.who) ?? '',
     why: why === noReason ? '' : why,
     jobId: of.get(h.job) ?? '',
@@ -324,17 +325,14 @@ export function resolvedOfHeaders(headers: readonly RecordHeader[]): Omit<Resolv
   };
 }
 
-const states: readonly LetterState[] = ['open', 'quarantined'];
-const hows: readonly ResolvedHow[] = ['merged', 'merged-noop', 'purged'];
-
 type Headers = ReadonlyMap<string, string>;
 
 function missing(name: string): never {
   throw new Error(`${name} is missing, or not what it must be`);
 }
 
-function oneOf<Value extends string>(of: Headers, name: string, values: readonly Value[]): Value {
-  return values.find((value) => value === of.get(name)) ?? missing(name);
+function oneOf<Value extends string>(of: Headers, name: string, values: Words<Value>): Value {
+  return values.find(of.get(name)) ?? missing(name);
 }
 
 function natural(of: Headers, name: string): number {

@@ -2,7 +2,7 @@
 import { LogError, type StoredRecord } from '../ports/log.ts';
 import type { EncodedRecord, RecordCodec } from '../actors/partition/partition-core.ts';
 import type { IdRange } from '../deadletters/letter-commands.ts';
-import type { CauseCount, Job, JobCounts, JobFailure, JobOptions, JobSkip, JobState, Plan } from '../deadletters/jobs/job.ts';
+import type { CauseCount, Job, JobCounts, JobFailure, JobOptions, JobSkip, Plan } from '../deadletters/jobs/job.ts';
 import type { JobAct, JobEntry, JobsRecord } from '../deadletters/jobs/job.ts';
 import type { Caller } from '../deadletters/audit/audit-entry.ts';
 import { unreachable } from '../kernel/assert.ts';
@@ -10,6 +10,7 @@ import { errorText } from '../kernel/error-text.ts';
 import { deadLetterTopic } from '../topics/catalogue.ts';
 import { type Fields, fieldsOf, jsonBytes } from './json-fields.ts';
 import { checkRecordSchema, recordSchema } from './record-schema.ts';
+import { jobActions, jobOperations, jobStates } from '../kernel/letter-words.ts';
 
 const nothing = new Uint8Array();
 /** The key of the head, as in queues: it is no job's. */
@@ -122,7 +123,6 @@ function planOf(fields: Fields): Plan {
   };
 }
 
-const states: readonly JobState[] = ['running', 'paused', 'cancelling', 'cancelled', 'completed', 'completed-with-failures', 'failed'];
 const countNames = ['selected', 'merged', 'mergedNoop', 'purged', 'restored', 'failed', 'skipped', 'gone', 'notTried'] as const;
 
 function entryOf(fields: Fields): JobEntry {
@@ -132,7 +132,7 @@ function entryOf(fields: Fields): JobEntry {
     jobId: fields.text('jobId'),
     planHash: fields.text('planHash'),
     requestHash: fields.text('requestHash'),
-    state: fields.oneOf('state', states),
+    state: fields.oneOf('state', jobStates),
     stateReason: fields.text('stateReason'),
     createdTimeMs: fields.time('createdTime'),
     startTimeMs: fields.time('startTime'),
@@ -173,7 +173,7 @@ function failureOf(item: Fields): JobFailure {
 
 function commonOf(fields: Fields): Pick<Plan, Common> {
   return {
-    operation: fields.oneOf('operation', ['merge', 'purge', 'restore'] as const),
+    operation: fields.oneOf('operation', jobOperations),
     queue: {
       number: fields.number('queueNumber'),
       category: fields.text('category'),
@@ -191,10 +191,8 @@ function commonOf(fields: Fields): Pick<Plan, Common> {
   };
 }
 
-const actions = ['plan', 'apply', 'pause', 'resume', 'cancel', 'update', 'finish'] as const;
-
 function actOf(fields: Fields): JobAct {
-  const known = { action: fields.oneOf('action', actions), actor: fields.text('actor'), reason: fields.text('reason') };
+  const known = { action: fields.oneOf('action', jobActions), actor: fields.text('actor'), reason: fields.text('reason') };
   return { ...known, ...callerOf(fields) };
 }
 

@@ -1,4 +1,5 @@
 /** JSON in records that people read too: under their names, values of the kind that is asked for. */
+import type { Words } from '../kernel/words.ts';
 import type { IdRange } from '../deadletters/letter-commands.ts';
 
 export function fieldsOf(json: Uint8Array): Fields {
@@ -55,9 +56,9 @@ export class Fields {
     return timeMs;
   }
 
-  oneOf<Name extends string>(name: string, names: readonly Name[]): Name {
+  oneOf<Name extends string>(name: string, names: Words<Name>): Name {
     const text = this.text(name);
-    const found = names.find((known) => known === text);
+    const found = names.find(text);
     if (found === undefined) throw new Error(`this version does not know the ${name} ${text}`);
     return found;
   }

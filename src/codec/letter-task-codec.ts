@@ -8,8 +8,10 @@ import { ownLimits } from '../wire/wire-limits.ts';
 import { taskFromMessage, taskToMessage } from './state/task-message.ts';
 import type { BegunLetter, EndedLetter, LetterMark, LetterOutcome } from '../history/run/letter-marks.ts';
 import type { LetterName } from '../history/commands/redrive-commands.ts';
+import type { Words } from '../kernel/words.ts';
 import type { PendingTask } from '../history/run/tasks.ts';
 import { unreachable } from '../kernel/assert.ts';
+import { letterCauses, letterDispositions } from '../kernel/letter-words.ts';
 
 export function handedOverToWire({ category, sequence, task, failure, subject }: HandedOverTask): journal.HandedOverTask {
   return { category, sequence, task: state.encodePendingTask(taskToMessage(task)), ...failure, ...subject };
@@ -24,15 +26,12 @@ export function handedOverFromWire(wire: journal.HandedOverTask): HandedOverTask
 
 /** The failure as it is stored; a cause that nobody knows is damage. */
 function knownFailure({ cause, disposition, ...failure }: journal.TaskFailure): TaskFailure {
-  const why = known(causes, cause, 'for the unknown cause');
-  return { ...failure, cause: why, disposition: known(dispositions, disposition, 'with the unknown disposition') };
+  const why = known(letterCauses, cause, 'for the unknown cause');
+  return { ...failure, cause: why, disposition: known(letterDispositions, disposition, 'with the unknown disposition') };
 }
 
-export const causes: readonly TaskFailure['cause'][] = ['retries-exhausted', 'permanent-error', 'namespace-deleted'];
-export const dispositions: readonly TaskFailure['disposition'][] = ['poison', 'exhausted', 'systemic', 'target-gone', 'operator'];
-
-function known<Name extends string>(names: readonly Name[], stored: string, what: string): Name {
-  const found = names.find((name) => name === stored);
+function known<Name extends string>(names: Words<Name>, stored: string, what: string): Name {
+  const found = names.find(stored);
   if (found === undefined) throw new LogError('corrupt', `a task was handed over ${what} ${stored}`);
   return found;
 }

@@ -9,8 +9,8 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import { type CaptureSettings, failuresMaxOf } from './capture-settings.ts';
-import type { DeadLetterCause, LetterDisposition } from './letter.ts';
-import type { TaskFailure } from './task-failure.ts';
+import type { NotYet, TaskFailure } from './task-failure.ts';
+import type { DeadLetterCause, LetterDisposition } from '../kernel/letter-words.ts';
 
 /** The attempts at one task. Times are ms since 1970; undefined: it has not failed yet. */
 export type Attempts = {
@@ -51,12 +51,22 @@ const paces: { readonly [pace in Pace]: { readonly firstMs: number; readonly fac
   rateLimited: { firstMs: 3 * second, factor: 1.5, maxMs: 5 * minute },
 };
 
+/** Total: a reason without its pace does not compile. */
+const paceOfWaiting: { readonly [why in NotYet]: Pace } = {
+  away: 'usual',
+  moving: 'usual',
+  busy: 'usual',
+  notReady: 'notReady',
+  rateLimited: 'rateLimited',
+};
+
 /** `category`: of the queue that the letter would go to, `transfer`. */
 export function judgeAttempt(before: Attempts, failure: TaskFailure, category: string, nowMs: number, settings: CaptureSettings): Verdict {
   if (failure.kind === 'over') return { kind: 'over' };
   const isPicked = settings.errorPattern?.matches(failure.error.errorMessage) === true;
   const counts = isPicked || failure.kind !== 'notYet';
-  const attempts = onceMore(before, counts, paceOf(failure), nowMs);
+  const pace = failure.kind === 'notYet' ? paceOfWaiting[failure.why] : 'usual';
+  const attempts = onceMore(before, counts, pace, nowMs);
   if (counts && settings.enabled) {
     const why = reasonOf(failure, attempts.failures >= failuresMaxOf(category, settings), isPicked, settings);
     if (why !== undefined) return { kind: 'letter', attempts, why };
@@ -97,10 +107,6 @@ function isPermanent(failure: FailedAttempt, settings: CaptureSettings): boolean
     default:
       return unreachable(failure);
   }
-}
-
-function paceOf(failure: TaskFailure): Pace {
-  return failure.kind === 'notYet' && (failure.why === 'notReady' || failure.why === 'rateLimited') ? failure.why : 'usual';
 }
 
 function pauseMs({ inARow, pace }: Attempts): number {

@@ -135,16 +135,8 @@ export type ReadLetter = { readonly kind: 'readLetter'; readonly messageId: numb
 
 /** What letters may have in common. */
 export type LetterGrouping =
-  | 'fingerprint'
-  | 'cause'
-  | 'disposition'
-  | 'errorType'
-  | 'taskType'
-  | 'namespace'
-  | 'workflowType'
-  | 'node'
-  | 'build'
-  | 'sourceCluster';
+  | ('fingerprint' | 'cause' | 'disposition' | 'errorType' | 'taskType')
+  | ('namespace' | 'workflowType' | 'node' | 'build' | 'sourceCluster');
 
 /** Reply: groups, most letters first. */
 export type GroupLetters = {

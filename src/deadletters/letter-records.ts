@@ -7,9 +7,10 @@
  *     handedOver   key `@from:7`   what came from a shard last; likewise, and so that compaction may leave out old letters
  */
 import type { HandedOver } from './hand-overs.ts';
-import type { DeadLetterCause, HandOver, Letter, LetterDisposition, LetterFailure, LetterState, LetterTask, Whole } from './letter.ts';
+import type { HandOver, Letter, LetterFailure, LetterTask, Whole } from './letter.ts';
 import { int64Max, int64Min } from '../kernel/int64.ts';
 import { cutToUtf8Bytes } from '../kernel/utf8.ts';
+import type { DeadLetterCause, LetterDisposition, LetterState, ResolvedHow } from '../kernel/letter-words.ts';
 
 /** Whoever asked for the change, and why: what a tombstone tells. */
 export type Authorship = { readonly jobId: string; readonly who: string; readonly why: string };
@@ -21,8 +22,6 @@ export type LetterRecord = {
   readonly messageId: number;
   readonly letter: Letter;
 };
-
-export type ResolvedHow = 'merged' | 'merged-noop' | 'purged';
 
 export type ResolvedRecord = {
   readonly kind: 'resolved';

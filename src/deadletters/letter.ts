@@ -1,22 +1,8 @@
 /** A letter: one task that left normal processing, and why. Unknown texts are '', numbers and times undefined. Times are ms since 1970. */
+import type { DeadLetterCause, LetterDisposition, LetterState } from '../kernel/letter-words.ts';
 
 /** A whole number; a bigint where it is beyond 2^53, which another cluster may have. */
 export type Whole = number | bigint;
-
-export type DeadLetterCause = 'retries-exhausted' | 'permanent-error' | 'namespace-deleted';
-
-/** Where the trouble seems to lie, told where the task failed. */
-export type LetterDisposition =
-  /** The task's own: it can never succeed as it is. */
-  | 'poison'
-  /** Nobody knows: it was refused until its retries were used up. */
-  | 'exhausted'
-  /** Something that other tasks need as well is broken: a folder, a store. Repair that, then merge. */
-  | 'systemic'
-  /** What it acts on is gone. */
-  | 'target-gone'
-  /** An operator's: his pattern has picked the error. */
-  | 'operator';
 
 /** A queue holds the tasks of one category from one cluster. */
 export type DeadLetterQueue = {
@@ -93,8 +79,6 @@ export type HandOver = {
   /** The cluster that the shard belongs to, as the queue's owner writes it; '': the owner has not accepted the letter yet. */
   readonly clusterId: string;
 };
-
-export type LetterState = 'open' | 'quarantined';
 
 export type Letter = {
   readonly handOver: HandOver;

@@ -2,8 +2,9 @@
 import { unreachable } from '../kernel/assert.ts';
 import { HandOvers, taskFingerprint, type HandedOver } from './hand-overs.ts';
 import { LetterIds, type LetterIdsSnapshot } from './letter-ids.ts';
-import type { HandOver, LetterState } from './letter.ts';
+import type { HandOver } from './letter.ts';
 import type { DeadLetterRecord, HeadRecord } from './letter-records.ts';
+import type { LetterState } from '../kernel/letter-words.ts';
 
 export type QueueSnapshot = {
   readonly ids: LetterIdsSnapshot;

@@ -1,4 +1,5 @@
-import type { Letter, LetterState } from '../../src/deadletters/letter.ts';
+import type { Letter } from '../../src/deadletters/letter.ts';
+import type { LetterState } from '../../src/kernel/letter-words.ts';
 
 /** One of a shard's; what is not named does not matter to the test. */
 export function letterOf(

@@ -1,7 +1,8 @@
 /** Letters of tasks that another cluster has sent here, and that failed here for good. */
 import { failureFingerprint } from '../../deadletters/failure-fingerprint.ts';
-import type { DeadLetterCause, Letter, LetterDisposition, LetterFailure, LetterTask } from '../../deadletters/letter.ts';
+import type { Letter, LetterFailure, LetterTask } from '../../deadletters/letter.ts';
 import { saidError } from '../../deadletters/task-failure.ts';
+import type { DeadLetterCause, LetterDisposition } from '../../kernel/letter-words.ts';
 
 export type ForeignTask = Pick<
   LetterTask,

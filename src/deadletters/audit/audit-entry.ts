@@ -7,21 +7,7 @@
  */
 
 import type { IdRange } from '../letter-commands.ts';
-
-/** `finish`: a job has ended, and `outcome` is its last state. */
-export type AuditAction =
-  | 'dead-letter'
-  | 'merge-outcome'
-  | 'quarantine'
-  | 'purge'
-  | 'restore'
-  | 'plan'
-  | 'apply'
-  | 'pause'
-  | 'resume'
-  | 'cancel'
-  | 'update'
-  | 'finish';
+import type { AuditAction } from '../../kernel/letter-words.ts';
 
 /** What the server knows of who called, beside the name. '' = not known. */
 export type Caller = {

@@ -1,7 +1,8 @@
 /** What a plan, a job and the journal of them may hold. */
 import { charactersIn } from '../../kernel/utf8.ts';
 import { idRangesProblem } from './id-ranges.ts';
-import type { JobAuthor, JobOperation, JobOptions, PlanLetters } from '../jobs/job.ts';
+import type { JobAuthor, JobOptions, PlanLetters } from '../jobs/job.ts';
+import type { JobOperation } from '../../kernel/letter-words.ts';
 export const jobLimits = {
   /** Stretches of ids of one plan: of what a filter selects, more are planned in parts. */
   rangesMax: 10_000,

@@ -8,15 +8,12 @@
  *
  * Behind them stands what the actor of jobs is asked and answers, its journal, and what is done once that is committed.
  */
-import type { AuditAction, Caller } from '../audit/audit-entry.ts';
+import type { Caller } from '../audit/audit-entry.ts';
 import type { IdRange } from '../letter-commands.ts';
 import type { ReplyEffect, ReplyTo, RowsWithReplies } from '../../kernel/handled.ts';
 import type { Condition } from '../../filter/condition.ts';
 import type { RefusalReason } from '../../kernel/refusal-reasons.ts';
-
-export type JobOperation = 'merge' | 'purge' | 'restore';
-
-export type JobState = 'running' | 'paused' | 'cancelling' | 'cancelled' | 'completed' | 'completed-with-failures' | 'failed';
+import type { JobAction, JobOperation, JobState } from '../../kernel/letter-words.ts';
 
 /** The queue of a job, with the number that the cluster's journal gave it. */
 export type JobQueue = { readonly number: number; readonly category: string; readonly sourceCluster: string; readonly incarnation: number };
@@ -247,9 +244,7 @@ export type JobEntry = {
 };
 
 /** What somebody did to a plan or job, for the audit. */
-export type JobAct = Pick<JobAuthor, 'actor' | 'caller' | 'reason'> & {
-  readonly action: Extract<AuditAction, 'plan' | 'apply' | 'pause' | 'resume' | 'cancel' | 'update' | 'finish'>;
-};
+export type JobAct = Pick<JobAuthor, 'actor' | 'caller' | 'reason'> & { readonly action: JobAction };
 
 /** `act` absent: nobody did anything, it goes on or is written again. */
 export type PlanRecord = { readonly kind: 'plan'; readonly timeMs: number; readonly plan: Plan; readonly act?: JobAct | undefined };

@@ -18,9 +18,10 @@ import { overlapMessage } from '../claims.ts';
 import { beganAnew } from '../letter-commands.ts';
 import { idsAreAmong, idsOverlap } from '../bounds/id-ranges.ts';
 import { jobLimits, paceProblem, planProblem, reasonProblem } from '../bounds/job-limits.ts';
-import { noWindow, type Job, type JobAct, type JobEntry, type JobsRecord, type JobsReply, type JobState, type Plan } from './job.ts';
+import { noWindow, type Job, type JobAct, type JobEntry, type JobsRecord, type JobsReply, type Plan } from './job.ts';
 import type { JobProgress, JobsCommand, JobsEffect } from './job.ts';
 import { handled, isActive, isOverBudget, JobsState } from './jobs-state.ts';
+import type { JobState } from '../../kernel/letter-words.ts';
 
 type Command = OfKind<JobsCommand>;
 

@@ -1,7 +1,8 @@
 /** What the journal of plans and jobs adds up to. */
 import { unreachable } from '../../kernel/assert.ts';
 import { jobLimits } from '../bounds/job-limits.ts';
-import type { Job, JobCounts, JobEntry, JobRecord, JobsRecord, JobState, Plan, PlanRecord } from './job.ts';
+import type { Job, JobCounts, JobEntry, JobRecord, JobsRecord, Plan, PlanRecord } from './job.ts';
+import type { JobState } from '../../kernel/letter-words.ts';
 
 export class JobsState {
   /** Plans that nobody has applied, in the order in which they were made. Jobs are in order as well. */

@@ -1,6 +1,6 @@
 /** Purge and merge of history tasks' letters: a plan and its job in one call. What comes back names the queue and the job. */
 import type { IdRange } from '../../deadletters/letter-commands.ts';
-import type { Job, JobFailure, JobOperation, JobSkip, JobState } from '../../deadletters/jobs/job.ts';
+import type { Job, JobFailure, JobSkip } from '../../deadletters/jobs/job.ts';
 import { int64, timestamp, type ServiceMessages } from '../../wire/services.ts';
 import { checkedReason } from '../deadletter-service/jobs.ts';
 import { askJobs, whoCalls } from '../deadletter-service/letter-asks.ts';
@@ -12,6 +12,7 @@ import type { Call } from '../transport/call.ts';
 import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts';
 import { required } from './conventions.ts';
 import { deadLetterQueueName, queueOfKey, thatIsThere } from './dead-letters.ts';
+import type { JobOperation, JobState } from '../../kernel/letter-words.ts';
 
 const batchSizeMax = 1_000;
 const failureCausesMax = 100;

@@ -9,7 +9,7 @@
  */
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import { rangesOfIds } from '../../deadletters/bounds/id-ranges.ts';
-import type { Job, JobOperation, LetterSelection } from '../../deadletters/jobs/job.ts';
+import type { Job, LetterSelection } from '../../deadletters/jobs/job.ts';
 import type { ListedLetter } from '../../deadletters/letter-commands.ts';
 import type { Condition } from '../../filter/condition.ts';
 import { int64, type ServiceMessages, timestamp } from '../../wire/services.ts';
@@ -26,6 +26,7 @@ import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { allOf } from '../conditions.ts';
 import type { AdminContext, AdminHandlers, RequestOf } from './admin-context.ts';
+import type { JobOperation } from '../../kernel/letter-words.ts';
 
 const lettersPageStandard = 1_000;
 

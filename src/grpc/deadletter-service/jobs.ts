@@ -1,4 +1,4 @@
-import type { Job, JobCounts, JobOperation, JobOptions, JobState } from '../../deadletters/jobs/job.ts';
+import type { Job, JobCounts, JobOptions } from '../../deadletters/jobs/job.ts';
 import { jobLimits, optionsProblem, paceProblem, reasonProblem } from '../../deadletters/bounds/job-limits.ts';
 import {
   encodeJob,
@@ -16,6 +16,7 @@ import type { Call } from '../transport/call.ts';
 import { askJobs, type DeadLetterHandlers, whoCalls } from './letter-asks.ts';
 import { lastPage, letterLimits, LetterPages } from './letter-pages.ts';
 import { queueNamed } from './queues.ts';
+import type { JobOperation, JobState } from '../../kernel/letter-words.ts';
 
 export const LOOK_AGAIN_MS = 200;
 

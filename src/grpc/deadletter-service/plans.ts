@@ -1,7 +1,7 @@
 /** A selection is frozen into a plan, and a plan becomes a job. A restore is both in one call: letters that were purged get back into their queue. */
 import { rangesOfIds } from '../../deadletters/bounds/id-ranges.ts';
 import type { IdRange } from '../../deadletters/letter-commands.ts';
-import type { AskedQueue, Job, JobOperation, LetterSelection, Plan } from '../../deadletters/jobs/job.ts';
+import type { AskedQueue, Job, LetterSelection, Plan } from '../../deadletters/jobs/job.ts';
 import { Operation, type Plan as WirePlan, type RestoreDeadLettersRequest } from '../../wire/generated/api/deadletter/service.ts';
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
 import { notFound } from '../errors/details.ts';
@@ -15,6 +15,7 @@ import { shardThatIsThere } from './letters.ts';
 import { letterLimits } from './letter-pages.ts';
 import { queueThatIsThere } from './queues.ts';
 import { asCondition, chosenLetters } from './selection.ts';
+import type { JobOperation } from '../../kernel/letter-words.ts';
 
 export const planHandlers: DeadLetterHandlers = {
   PlanDeadLetters: async (context, request, call) => {

@@ -5,7 +5,7 @@
  */
 import { type ForeignFailure, foreignLetter, type ForeignTask } from '../../actors/deadletters/foreign-letter.ts';
 import type { KnownDeadLetterQueue } from '../../cluster/cluster-records.ts';
-import type { DeadLetterCause, Letter, Whole } from '../../deadletters/letter.ts';
+import type { Letter, Whole } from '../../deadletters/letter.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import { numberOrBigint } from '../../kernel/number-or-bigint.ts';
@@ -18,6 +18,7 @@ import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { askLetters, type DeadLetterHandlers } from './letter-asks.ts';
 import { letterLimits } from './letter-pages.ts';
+import { letterCauses } from '../../kernel/letter-words.ts';
 
 export const putHandlers: DeadLetterHandlers = {
   PutDeadLetters: async (context, request, call) => {
@@ -181,19 +182,10 @@ function whole(value: { toString(): string }): Whole {
   return numberOrBigint(value.toString());
 }
 
-const causes: { readonly [cause in DeadLetterCause]: true } = {
-  'retries-exhausted': true,
-  'permanent-error': true,
-  'namespace-deleted': true,
-};
-
-function isCause(word: string): word is DeadLetterCause {
-  return Object.hasOwn(causes, word);
-}
-
 function failureOf(build: string, category: ForeignCategory, letter: NewDeadLetter, index: number, nowMs: number): ForeignFailure {
-  const { cause, errorType, errorMessage: text, attempts, firstFailureTimeMs, lastFailureTimeMs } = letter;
-  if (!isCause(cause)) throw invalidArgument(`letters[${index}].cause is none of ${Object.keys(causes).join(', ')}`);
+  const { errorType, errorMessage: text, attempts, firstFailureTimeMs, lastFailureTimeMs } = letter;
+  const cause = letterCauses.find(letter.cause);
+  if (cause === undefined) throw invalidArgument(`letters[${index}].cause is none of ${letterCauses.all.join(', ')}`);
   if (attempts < 0) throw invalidArgument(`letters[${index}].attempts is ${attempts}`);
   checkTime(firstFailureTimeMs, 'first_failure_time', index);
   checkTime(lastFailureTimeMs, 'last_failure_time', index);

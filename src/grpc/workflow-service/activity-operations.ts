@@ -144,13 +144,9 @@ function optionsChange(request: UpdateActivityOptionsRequest, limits: EdgeLimits
 
 /** `retry_policy.initial_interval`, or as JSON has it. Temporal changes nothing for a path that it does not know; that helps nobody. */
 function optionField(path: string): ActivityOptionField {
-  const field = path.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase());
-  if (!isOptionField(field)) throw invalidArgument(`UpdateMask names no option of an activity: ${path.slice(0, 100)}`);
+  const field = activityOptionFields.find(path.replaceAll(/_([a-z])/gu, (_, letter: string) => letter.toUpperCase()));
+  if (field === undefined) throw invalidArgument(`UpdateMask names no option of an activity: ${path.slice(0, 100)}`);
   return field;
-}
-
-function isOptionField(field: string): field is ActivityOptionField {
-  return Object.hasOwn(activityOptionFields, field);
 }
 
 /** Options as the answer to their change shows them. */

@@ -1,9 +1,10 @@
 /** Tasks that have failed for good: what a shard is told of them, in words that its records have as well. */
+import type { DeadLetterCause, LetterDisposition } from '../../kernel/letter-words.ts';
 
 /** Why it has failed: a letter says it (src/deadletters/letter.ts has the same shape). Times are ms since 1970. */
 export type TaskFailure = {
-  readonly cause: 'retries-exhausted' | 'permanent-error' | 'namespace-deleted';
-  readonly disposition: 'poison' | 'exhausted' | 'systemic' | 'target-gone' | 'operator';
+  readonly cause: DeadLetterCause;
+  readonly disposition: LetterDisposition;
   readonly errorType: string;
   readonly errorMessage: string;
   readonly errorStack: string;

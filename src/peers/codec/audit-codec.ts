@@ -2,7 +2,9 @@ import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { AuditEntry } from '../../deadletters/audit/audit-entry.ts';
 import type { AuditRejection, AuditReply, AuditRequest } from '../../deadletters/audit/audit-requests.ts';
 import * as wire from '../../wire/generated/peer/audit.ts';
-import { askFailureCodecs, plain, UnionCodec, wordOf, type KindCodecs, type Words } from './union-codec.ts';
+import { askFailureCodecs, plain, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
+import { auditActions } from '../../kernel/letter-words.ts';
+import { type Words, words } from '../../kernel/words.ts';
 
 const requestCodecs: KindCodecs<AuditRequest> = {
   tellAudit: plain(1, 'tellAudit', wire.writeTellAudit, (r) => {
@@ -13,7 +15,7 @@ const requestCodecs: KindCodecs<AuditRequest> = {
   readAudit: plain(3, 'readAudit', wire.writeReadAudit, wire.readReadAudit),
 };
 
-const rejectionReasons: Words<AuditRejection['reason']> = { 'invalid-argument': true };
+const rejectionReasons: Words<AuditRejection['reason']> = words('invalid-argument');
 
 const answerCodecs: KindCodecs<AuditReply | AskFailure> = {
   ...askFailureCodecs,
@@ -28,23 +30,8 @@ const answerCodecs: KindCodecs<AuditReply | AskFailure> = {
   }),
 };
 
-const actions: Words<AuditEntry['action']> = {
-  'dead-letter': true,
-  'merge-outcome': true,
-  quarantine: true,
-  purge: true,
-  restore: true,
-  plan: true,
-  apply: true,
-  pause: true,
-  resume: true,
-  cancel: true,
-  update: true,
-  finish: true,
-};
-
 function entryFromWire(entry: wire.AuditEntry): AuditEntry {
-  return { ...entry, action: wordOf(actions, entry.action, 'AuditEntry.action') };
+  return { ...entry, action: wordOf(auditActions, entry.action, 'AuditEntry.action') };
 }
 
 export const auditAsks = {

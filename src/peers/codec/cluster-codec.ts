@@ -2,9 +2,10 @@ import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { ClusterCommand, ClusterRejection, ClusterReply, UpdateNamespace } from '../../cluster/cluster-commands.ts';
 import * as wire from '../../wire/generated/peer/cluster.ts';
 import { asCore, asMessage } from '../../wire/as-core.ts';
-import { askFailureCodecs, bare, plain, UnionCodec, wordOf, type KindCodecs, type Words } from './union-codec.ts';
+import { askFailureCodecs, bare, plain, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
+import { type Words, words } from '../../kernel/words.ts';
 
-const namespaceStates: Words<NonNullable<UpdateNamespace['state']>> = { registered: true, deprecated: true };
+const namespaceStates: Words<NonNullable<UpdateNamespace['state']>> = words('registered deprecated');
 
 const requestCodecs: KindCodecs<ClusterCommand> = {
   registerNamespace: plain(1, 'registerNamespace', wire.writeRegisterNamespace, wire.readRegisterNamespace),
@@ -27,13 +28,9 @@ const requestCodecs: KindCodecs<ClusterCommand> = {
   purgeSearchAttributes: plain(7, 'purgeSearchAttributes', wire.writePurgeSearchAttributes, wire.readPurgeSearchAttributes),
 };
 
-const rejectionReasons: Words<ClusterRejection['reason']> = {
-  'namespace-exists': true,
-  'namespace-not-found': true,
-  'invalid-argument': true,
-  'failed-precondition': true,
-  'resource-exhausted': true,
-};
+const rejectionReasons: Words<ClusterRejection['reason']> = words(
+  'namespace-exists namespace-not-found invalid-argument failed-precondition resource-exhausted',
+);
 
 const answerCodecs: KindCodecs<ClusterReply | AskFailure> = {
   ...askFailureCodecs,

@@ -3,7 +3,8 @@ import type { Column, ColumnKind, Comparison, Condition, Operand } from '../../f
 import * as wire from '../../wire/generated/peer/condition.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import { bigintOf, wordOf, type Words } from './union-codec.ts';
+import { bigintOf, wordOf } from './union-codec.ts';
+import { type Words, words } from '../../kernel/words.ts';
 
 export function conditionToWire(condition: Condition): wire.Condition {
   return { terms: termsOf(condition) };
@@ -57,17 +58,8 @@ export function conditionFromWire({ terms }: wire.Condition): Condition {
   return condition;
 }
 
-const kinds: Words<Condition['kind']> = {
-  and: true,
-  or: true,
-  not: true,
-  compare: true,
-  in: true,
-  between: true,
-  startsWith: true,
-  isNull: true,
-};
-const comparisons: Words<Comparison> = { '=': true, '!=': true, '<': true, '<=': true, '>': true, '>=': true };
+const kinds: Words<Condition['kind']> = words('and or not compare in between startsWith isNull');
+const comparisons: Words<Comparison> = words('= != < <= > >=');
 
 function nextCondition(rest: Iterator<wire.ConditionTerm, undefined>): Condition {
   const term = rest.next().value ?? missing('terms');
@@ -102,16 +94,7 @@ function nextCondition(rest: Iterator<wire.ConditionTerm, undefined>): Condition
   }
 }
 
-const columnKinds: Words<ColumnKind> = {
-  keyword: true,
-  text: true,
-  int: true,
-  double: true,
-  bool: true,
-  datetime: true,
-  instant: true,
-  keywordList: true,
-};
+const columnKinds: Words<ColumnKind> = words('keyword text int double bool datetime instant keywordList');
 
 function columnOf({ column = missing('column') }: wire.ConditionTerm): Column {
   return { name: column.name, kind: wordOf(columnKinds, column.kind, 'ConditionColumn.kind') };

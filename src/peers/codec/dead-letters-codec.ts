@@ -9,7 +9,8 @@ import * as wire from '../../wire/generated/peer/dead_letters.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { conditionFromWire, conditionToWire } from './condition-codec.ts';
 import { letterFromWire, letterToWire, listedFromWire, listedToWire } from './letter-codec.ts';
-import { askFailureCodecs, bare, plain, UnionCodec, wholeOf, wordOf, type KindCodecs, type Words } from './union-codec.ts';
+import { askFailureCodecs, bare, plain, UnionCodec, wholeOf, wordOf, type KindCodecs } from './union-codec.ts';
+import { type Words, words } from '../../kernel/words.ts';
 
 const requestCodecs: KindCodecs<DeadLetterRequest> = {
   acceptLetters: plain(
@@ -67,29 +68,13 @@ function fromWire<Request extends { readonly condition: WireCondition | undefine
   return { ...request, condition: request.condition && conditionFromWire(request.condition) };
 }
 
-const groupings: Words<LetterGrouping> = {
-  fingerprint: true,
-  cause: true,
-  disposition: true,
-  errorType: true,
-  taskType: true,
-  namespace: true,
-  workflowType: true,
-  node: true,
-  build: true,
-  sourceCluster: true,
-};
+const groupings: Words<LetterGrouping> = words(
+  'fingerprint cause disposition errorType taskType namespace workflowType node build sourceCluster',
+);
 
-const rejectionReasons: Words<DeadLetterRejection['reason']> = {
-  'invalid-argument': true,
-  overlap: true,
-  'too-many-jobs': true,
-  'not-claimed': true,
-  'not-in-queue': true,
-  'being-merged': true,
-  'began-anew': true,
-  'not-now': true,
-};
+const rejectionReasons: Words<DeadLetterRejection['reason']> = words(
+  'invalid-argument overlap too-many-jobs not-claimed not-in-queue being-merged began-anew not-now',
+);
 
 const answerCodecs: KindCodecs<DeadLetterReply | AskFailure> = {
   ...askFailureCodecs,
@@ -142,7 +127,7 @@ function mergeEndedToWire(ended: MergeEnded): wire.MergeEnded {
   return { ...noMergeEnded, outcome: ended.outcome, failure: { ...ended, taskId: String(ended.taskId) } };
 }
 
-const mergeOutcomes: Words<MergeEnded['outcome']> = { merged: true, 'merged-noop': true, failed: true, skipped: true };
+const mergeOutcomes: Words<MergeEnded['outcome']> = words('merged merged-noop failed skipped');
 
 function mergeEndedFromWire({ outcome: word, detail, failure, reason }: wire.MergeEnded): CompleteWithin<MergeEnded> {
   const kind = 'mergeEnded';

@@ -24,7 +24,8 @@ import { asCore, asMessage, type Complete } from '../../wire/as-core.ts';
 import { deleteWorkflowCodec } from './delete-workflow-codec.ts';
 import { letterOutcomeFromWire, letterOutcomeToWire } from './letter-codec.ts';
 import { activityTaskFromWire, workflowTaskFromWire, workflowTaskToWire } from './started-task-codec.ts';
-import { askFailureCodecs, bare, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodecs, type Words } from './union-codec.ts';
+import { askFailureCodecs, bare, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
+import { type Words, words } from '../../kernel/words.ts';
 import { commandFromWire, commandToWire, failureFromWire } from './workflow-command-codec.ts';
 
 type Answer = HistoryReply | AskFailure;
@@ -169,7 +170,7 @@ function withFailure<Message extends { readonly failure: Parameters<typeof failu
   return { ...request, failure: failureFromWire(request.failure) };
 }
 
-const waitStages: Words<UpdateWaitStage> = { none: true, accepted: true, completed: true };
+const waitStages: Words<UpdateWaitStage> = words('none accepted completed');
 
 function updateFromWire(update: wire.UpdateAttributes): UpdateAttributes {
   const waitStage = wordOf(waitStages, update.waitStage, 'UpdateAttributes.wait_stage');
@@ -214,12 +215,7 @@ function readUpdateActivityOptions(r: Reader): Omit<UpdateActivityOptions, 'kind
   return { ...request, change: change && { ...change, fields } };
 }
 
-const priorityPaths: Words<PriorityPath> = {
-  priority: true,
-  'priority.priorityKey': true,
-  'priority.fairnessKey': true,
-  'priority.fairnessWeight': true,
-};
+const priorityPaths: Words<PriorityPath> = words('priority priority.priorityKey priority.fairnessKey priority.fairnessWeight');
 
 function priorityFields(fields: readonly string[]): readonly PriorityPath[] {
   return fields.map((field) => wordOf(priorityPaths, field, 'fields of a priority'));
@@ -258,7 +254,7 @@ function closeToWire(close: CloseOutcome): wire.CloseOutcome {
   }
 }
 
-const closeKinds: Words<CloseOutcome['kind']> = { completed: true, failed: true, canceled: true, timedOut: true, terminated: true };
+const closeKinds: Words<CloseOutcome['kind']> = words('completed failed canceled timedOut terminated');
 
 function closeFromWire({ kind: word, value, retryState }: wire.CloseOutcome): CloseOutcome {
   const kind = wordOf(closeKinds, word, 'CloseOutcome.kind');
@@ -365,27 +361,13 @@ const answerCodecs: KindCodecs<Answer> = {
   workflowOptionsUpdated: plain(27, 'workflowOptionsUpdated', wire.writeWorkflowOptionsUpdated, wire.readWorkflowOptionsUpdated),
 };
 
-const updateStages: Words<UpdateReply['stage']> = { admitted: true, accepted: true, completed: true };
+const updateStages: Words<UpdateReply['stage']> = words('admitted accepted completed');
 
-const rejectionReasons: Words<Rejection['reason']> = {
-  'workflow-not-found': true,
-  'workflow-closed': true,
-  'task-not-found': true,
-  'activity-not-found': true,
-  'already-started': true,
-  'invalid-argument': true,
-  'unhandled-command': true,
-  'bad-command': true,
-  'failed-precondition': true,
-  'workflow-not-ready': true,
-  'no-room': true,
-  'busy-workflow': true,
-  'query-failed': true,
-  'query-timed-out': true,
-  'too-many-updates': true,
-  'update-not-found': true,
-  'schedule-not-found': true,
-};
+const rejectionReasons: Words<Rejection['reason']> = words(
+  'workflow-not-found workflow-closed task-not-found activity-not-found already-started invalid-argument unhandled-command bad-command',
+  'failed-precondition workflow-not-ready no-room busy-workflow query-failed query-timed-out too-many-updates update-not-found',
+  'schedule-not-found',
+);
 
 const noRejection = wire.emptyHistoryRejection();
 

@@ -1,9 +1,11 @@
 import type { AskFailure } from '../../actors/asks/asks.ts';
-import type { Job, JobOperation, JobsRejection, JobsReply, JobsRequest, JobState, LetterSelection } from '../../deadletters/jobs/job.ts';
+import type { Job, JobsRejection, JobsReply, JobsRequest, LetterSelection } from '../../deadletters/jobs/job.ts';
 import type { CompleteWithin } from '../../wire/as-core.ts';
 import * as wire from '../../wire/generated/peer/jobs.ts';
 import { conditionFromWire, conditionToWire } from './condition-codec.ts';
-import { askFailureCodecs, plain, UnionCodec, wordOf, type KindCodecs, type Words } from './union-codec.ts';
+import { askFailureCodecs, plain, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
+import { type Words, words } from '../../kernel/words.ts';
+import { jobOperations, jobStates } from '../../kernel/letter-words.ts';
 
 const requestCodecs: KindCodecs<JobsRequest> = {
   planLetters: plain(
@@ -32,22 +34,13 @@ function selectionFromWire({ ids, condition, purgedBy }: wire.LetterSelection): 
   return { ids: ids?.items, condition: condition && conditionFromWire(condition), purgedBy };
 }
 
-const operations: Words<JobOperation> = { merge: true, purge: true, restore: true };
-
 function withOperation<Message extends { readonly operation: string }>(message: Message) {
-  return { ...message, operation: wordOf(operations, message.operation, 'operation of a job') };
+  return { ...message, operation: wordOf(jobOperations, message.operation, 'operation of a job') };
 }
 
-const rejectionReasons: Words<JobsRejection['reason']> = {
-  'invalid-argument': true,
-  'not-found': true,
-  'failed-precondition': true,
-  overlap: true,
-  'too-many-stretches': true,
-  'too-many-jobs': true,
-  'plan-not-found': true,
-  'plan-expired': true,
-};
+const rejectionReasons: Words<JobsRejection['reason']> = words(
+  'invalid-argument not-found failed-precondition overlap too-many-stretches too-many-jobs plan-not-found plan-expired',
+);
 
 const answerCodecs: KindCodecs<JobsReply | AskFailure> = {
   ...askFailureCodecs,
@@ -67,18 +60,8 @@ const answerCodecs: KindCodecs<JobsReply | AskFailure> = {
   }),
 };
 
-const states: Words<JobState> = {
-  running: true,
-  paused: true,
-  cancelling: true,
-  cancelled: true,
-  completed: true,
-  'completed-with-failures': true,
-  failed: true,
-};
-
 function jobFromWire(job: wire.Job): CompleteWithin<Job> {
-  return { ...withOperation(job), state: wordOf(states, job.state, 'Job.state') };
+  return { ...withOperation(job), state: wordOf(jobStates, job.state, 'Job.state') };
 }
 
 export const jobsAsks = {

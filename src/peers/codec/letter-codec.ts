@@ -1,15 +1,17 @@
 /** A dead letter as bytes, and what an index knows of it. */
-import type { Letter, LetterState, LetterTask } from '../../deadletters/letter.ts';
+import type { Letter, LetterTask } from '../../deadletters/letter.ts';
 import type { ListedLetter } from '../../deadletters/letter-commands.ts';
 import type { LetterRow } from '../../deadletters/letter-records.ts';
 import type { CompleteWithin } from '../../wire/as-core.ts';
 import type * as wire from '../../wire/generated/peer/dead_letters.ts';
 import * as wireOfRuns from '../../wire/generated/peer/history.ts';
-import { wholeOf, wordOf, type Words } from './union-codec.ts';
+import { wholeOf, wordOf } from './union-codec.ts';
+import { type Words, words } from '../../kernel/words.ts';
 import type { TaskFailure } from '../../history/commands/hand-over-commands.ts';
 import type { LetterOutcome } from '../../history/run/letter-marks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { WireError } from '../../wire/wire-error.ts';
+import { letterCauses, letterDispositions, type LetterState, letterStates } from '../../kernel/letter-words.ts';
 
 export function letterToWire(letter: CompleteWithin<Letter>): wire.Letter {
   return { ...letter, task: taskToWire(letter.task) };
@@ -71,10 +73,8 @@ function rowFromWire(row: wire.LetterRow): LetterRow {
   };
 }
 
-const states: Words<LetterState> = { open: true, quarantined: true };
-
 function stateOf(word: string, field: string): LetterState {
-  return wordOf(states, word, field);
+  return wordOf(letterStates, word, field);
 }
 
 function maybeWhole(digits: string | undefined): number | bigint | undefined {
@@ -84,15 +84,7 @@ function maybeWhole(digits: string | undefined): number | bigint | undefined {
 /** What has come of a letter whose task was executed again. */
 
 const noLetterOutcome = wireOfRuns.emptyLetterOutcome();
-const letterOutcomes: Words<LetterOutcome['kind']> = { applied: true, noop: true, failed: true };
-const letterDispositions: Words<TaskFailure['disposition']> = {
-  poison: true,
-  exhausted: true,
-  systemic: true,
-  'target-gone': true,
-  operator: true,
-};
-const letterCauses: Words<TaskFailure['cause']> = { 'retries-exhausted': true, 'permanent-error': true, 'namespace-deleted': true };
+const letterOutcomes: Words<LetterOutcome['kind']> = words('applied noop failed');
 
 export function letterOutcomeToWire(outcome: LetterOutcome): wireOfRuns.LetterOutcome {
   return { ...noLetterOutcome, ...outcome };

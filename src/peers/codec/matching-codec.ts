@@ -9,7 +9,8 @@ import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
 import { startedTaskFromWire, startedTaskToWire } from './started-task-codec.ts';
 import { askFailureCodecs } from './union-codec.ts';
-import { bare, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodec, type KindCodecs, type Words } from './union-codec.ts';
+import { bare, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodec, type KindCodecs } from './union-codec.ts';
+import { type Words, words } from '../../kernel/words.ts';
 
 type Answer = MatchingReply<StartedTask> | AskFailure;
 
@@ -97,18 +98,10 @@ function queueFromWire({ namespaceId, name, taskType, partition, sticky }: wire.
 
 // ── Answers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const rejectionReasons: Words<MatchingRejection['reason']> = {
-  'no-poller': true,
-  'query-expired': true,
-  'query-not-found': true,
-  'too-many-polls': true,
-  'too-many-queries': true,
-  'backlog-full': true,
-  'too-many-queues': true,
-  'too-many-weights': true,
-  'configs-full': true,
-  'tasks-left': true,
-};
+const rejectionReasons: Words<MatchingRejection['reason']> = words(
+  'no-poller query-expired query-not-found backlog-full configs-full tasks-left',
+  'too-many-polls too-many-queries too-many-queues too-many-weights',
+);
 
 const answerCodecs: KindCodecs<Answer> = {
   ...askFailureCodecs,

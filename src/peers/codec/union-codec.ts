@@ -14,6 +14,7 @@ import { WireError } from '../../wire/wire-error.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { Writer } from '../../wire/writer.ts';
 import { numberOrBigint } from '../../kernel/number-or-bigint.ts';
+import type { Words } from '../../kernel/words.ts';
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import { readAskFailure, readNotHere, writeAskFailure, writeNotHere } from '../../wire/generated/peer/ask_failure.ts';
 
@@ -115,18 +116,11 @@ export function bare<Kind extends string>(field: number, kind: Kind): KindCodec<
   };
 }
 
-/** Words of the cores, sent as they are. What is read is one of them or refused. */
-
-/** Total: a word that is missing does not compile. */
-export type Words<Word extends string> = { readonly [One in Word]: true };
-
+/** A word of the cores, which is sent as it is: what is read is one of them or refused. */
 export function wordOf<Word extends string>(words: Words<Word>, text: string, field: string): Word {
-  if (!isWord(words, text)) throw new WireError(`${field} is ${JSON.stringify(text)}`);
-  return text;
-}
-
-function isWord<Word extends string>(words: Words<Word>, text: string): text is Word {
-  return Object.hasOwn(words, text);
+  const word = words.find(text);
+  if (word === undefined) throw new WireError(`${field} is ${JSON.stringify(text)}`);
+  return word;
 }
 
 /** Whole numbers that may be beyond 2^53, in decimal. */

@@ -1,7 +1,8 @@
 import type { FailureFacts, OpaqueFailure } from '../../history/commands/failure.ts';
 import type { WorkflowCommand } from '../../history/commands/workflow-commands.ts';
 import * as wire from '../../wire/generated/peer/workflow_command.ts';
-import { wordOf, type Words } from './union-codec.ts';
+import { wordOf } from './union-codec.ts';
+import { type Words, words } from '../../kernel/words.ts';
 
 /** The attributes of each type stand in the field of its name, as they are: what differs from the message of that field does not compile. */
 type Attributes = { readonly [Each in WorkflowCommand as Each['type']]: Each['attributes'] };
@@ -14,23 +15,11 @@ export function commandToWire({ type, attributes, userMetadata, eventGroupMarker
   return { ...noCommand, type, userMetadata, eventGroupMarkers: eventGroupMarkers && { items: eventGroupMarkers }, ...fields };
 }
 
-const commandTypes: Words<WorkflowCommand['type']> = {
-  scheduleActivityTask: true,
-  requestCancelActivityTask: true,
-  startTimer: true,
-  cancelTimer: true,
-  recordMarker: true,
-  protocolMessage: true,
-  completeWorkflowExecution: true,
-  failWorkflowExecution: true,
-  cancelWorkflowExecution: true,
-  continueAsNewWorkflowExecution: true,
-  startChildWorkflowExecution: true,
-  requestCancelExternalWorkflowExecution: true,
-  signalExternalWorkflowExecution: true,
-  upsertWorkflowSearchAttributes: true,
-  modifyWorkflowProperties: true,
-};
+const commandTypes: Words<WorkflowCommand['type']> = words(
+  'scheduleActivityTask requestCancelActivityTask startTimer cancelTimer recordMarker protocolMessage',
+  'completeWorkflowExecution failWorkflowExecution cancelWorkflowExecution continueAsNewWorkflowExecution startChildWorkflowExecution',
+  'requestCancelExternalWorkflowExecution signalExternalWorkflowExecution upsertWorkflowSearchAttributes modifyWorkflowProperties',
+);
 
 export function commandFromWire(from: wire.WorkflowCommand): WorkflowCommand {
   const { userMetadata, eventGroupMarkers, failWorkflowExecution: failed } = from;
@@ -41,18 +30,7 @@ export function commandFromWire(from: wire.WorkflowCommand): WorkflowCommand {
   return { ...common, type, attributes: fields[type] } as WorkflowCommand;
 }
 
-const failureKinds: Words<FailureFacts['kind']> = {
-  application: true,
-  timeout: true,
-  canceled: true,
-  terminated: true,
-  server: true,
-  activity: true,
-  child: true,
-  reset: true,
-  nexus: true,
-  none: true,
-};
+const failureKinds: Words<FailureFacts['kind']> = words('application timeout canceled terminated server activity child reset nexus none');
 
 export function failureFromWire(failure: wire.OpaqueFailure | undefined): OpaqueFailure | undefined {
   if (failure === undefined) return undefined;

@@ -1,13 +1,13 @@
 /** Dead letters through AdminService, as Temporal's tools ask for them. */
 import { status as codes } from '@grpc/grpc-js';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { JobState } from '../../../src/deadletters/jobs/job.ts';
 import { loadServiceMessages, type ServiceMessages } from '../../../src/wire/services.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
 import type { Plain } from './letter-client.ts';
 import { job, jobsAre, theCaller } from './jobs.ts';
 import { LetterOwners } from './letter-owners.ts';
+import type { JobState } from '../../../src/kernel/letter-words.ts';
 
 const service = 'temporal.server.api.adminservice.v1.AdminService';
 const key = { taskCategory: 1, sourceCluster: 'active', targetCluster: 'active' };

@@ -1,13 +1,13 @@
 /** Plans and jobs through the front door: what is asked of the actor of jobs, and what is shown of its answers. */
 import { status as codes } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { JobState } from '../../../src/deadletters/jobs/job.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { turns } from '../../support/event-loop.ts';
 import { openBench, type Bench } from '../frontend-bench.ts';
 import { job, jobsAre, theCaller } from './jobs.ts';
 import { bytesOfAnswer, LetterClient, type Plain } from './letter-client.ts';
 import { LetterOwners } from './letter-owners.ts';
+import type { JobState } from '../../../src/kernel/letter-words.ts';
 
 const transfer = { category: 'transfer', sourceCluster: 'active' };
 const queue = { number: 1, ...transfer };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
-import type { Job, JobAuthor, JobOperation, JobOptions, JobQueue, Plan } from '../../../src/deadletters/jobs/job.ts';
+import type { Job, JobAuthor, JobOptions, JobQueue, Plan } from '../../../src/deadletters/jobs/job.ts';
 import type { JobsReply, JobsRequest, PlanLetters } from '../../../src/deadletters/jobs/job.ts';
 import { jobsAsks } from '../../../src/peers/codec/jobs-codec.ts';
 import { WireError } from '../../../src/wire/wire-error.ts';
@@ -9,6 +9,7 @@ import { askFailures } from './arbitrary-ask-failure.ts';
 import { condition, deepCondition } from './arbitrary-condition.ts';
 import { anyNumber, type ByKind, caller, count, flag, idRange, list, orNone, record, text, word } from './arbitrary.ts';
 import { describeCodec, numbersOf, sample } from './round-trip.ts';
+import type { JobOperation } from '../../../src/kernel/letter-words.ts';
 
 const author: { readonly [Name in keyof JobAuthor]-?: fc.Arbitrary<JobAuthor[Name]> } = {
   actor: text,

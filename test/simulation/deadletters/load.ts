@@ -1,9 +1,10 @@
 /** Operators of a run: they merge and purge what there is, now and then and all at once; in calm until nothing is left. */
 import type { JobsAnswer } from '../../../src/actors/asks/router.ts';
-import type { Job, JobOperation, JobsRequest } from '../../../src/deadletters/jobs/job.ts';
+import type { Job, JobsRequest } from '../../../src/deadletters/jobs/job.ts';
 import { type LetterPlan, queues } from './actors.ts';
 import type { HistoryCluster } from '../history/cluster.ts';
 import { check } from '../oracle.ts';
+import type { JobOperation } from '../../../src/kernel/letter-words.ts';
 
 const all = [{ from: 0, to: 100_000 }];
 const ASK_MS = 5_000;

@@ -11,7 +11,7 @@ import { uuidAt } from '../../../kernel/uuid.ts';
 import { JobsStory } from '../../../deadletters/audit/jobs-story.ts';
 import type { DeadLetterRequest } from '../../../deadletters/letter-commands.ts';
 import { countIds } from '../../../deadletters/bounds/id-ranges.ts';
-import type { ApplyPlan, Job, JobOperation, JobsCommand, JobsReply, JobsRequest, JobState } from '../../../deadletters/jobs/job.ts';
+import type { ApplyPlan, Job, JobsCommand, JobsReply, JobsRequest } from '../../../deadletters/jobs/job.ts';
 import type { JobEntry, JobsEffect, JobsRecord, SelectLetters } from '../../../deadletters/jobs/job.ts';
 import { JobsCore, type JobsSettings } from '../../../deadletters/jobs/jobs-core.ts';
 import { isActive } from '../../../deadletters/jobs/jobs-state.ts';
@@ -27,6 +27,7 @@ import { AuditTeller } from '../audit/audit-teller.ts';
 import { JobRunner } from './jobs-runner.ts';
 import { SelectionFailure, SelectionRefused, selectLetters, type AskQueue } from './jobs-selection.ts';
 import type { Metrics } from '../../../observability/metrics/metrics.ts';
+import { type JobOperation, jobOperations, type JobState, jobStates } from '../../../kernel/letter-words.ts';
 
 export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
   readonly asker: Pick<Asker, 'askDeadLetters'>;
@@ -322,13 +323,10 @@ class JobsMemory implements ShellMemory<JobsCommand, JobsReply, JobsRecord, Jobs
   }
 }
 
-const operations: readonly JobOperation[] = ['merge', 'purge', 'restore'];
-const states: readonly JobState[] = ['running', 'paused', 'cancelling', 'cancelled', 'completed', 'completed-with-failures', 'failed'];
-
 /** `perdure_dlq_jobs`, also of states that no job is in. Undefined: they are not served now, and nothing is told. */
 export function tellJobs(metrics: Metrics, jobs: readonly Job[] | undefined): void {
-  for (const operation of operations) {
-    for (const state of states) {
+  for (const operation of jobOperations.all) {
+    for (const state of jobStates.all) {
       if (jobs === undefined) metrics.endGauge('perdure_dlq_jobs', { operation, state });
       else metrics.gauge('perdure_dlq_jobs', { operation, state }).value = countOf(jobs, operation, state);
     }
