@@ -81,7 +81,7 @@ export function nothingIsHandedOverAheadOfTheLog(): void {
   const shard = new Shard();
   const clock = new HandClock('when moved');
   const asked: AcceptLetters[] = [];
-  const tenure = new Tenure<never>({ submit: () => undefined, nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, clock);
+  const tenure = new Tenure<never>({ submit: () => undefined }, { nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, clock);
   tenure.begin();
   const handOver = new TaskHandOver({
     shard: 1,
@@ -171,7 +171,7 @@ export function lettersOfOneNamespaceLeaveRoomForOthers(): void {
 export async function outcomesThatNobodyWaitsForAreWritten(): Promise<void> {
   const letter = { queue: 1, messageId: 0, generation: 0 };
   const clock = new HandClock('when moved');
-  const tenure = new Tenure<never>({ submit: () => undefined, nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, clock);
+  const tenure = new Tenure<never>({ submit: () => undefined }, { nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, clock);
   tenure.begin();
   const settled: number[] = [];
   const core = new QueueCore();

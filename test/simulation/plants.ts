@@ -291,8 +291,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'drops the last record of a batch',
     file: WINDOW,
-    search: 'this.#openBytes -= bytes;\n    return batch;',
-    replace: 'this.#openBytes -= bytes;\n    if (batch.length > 2) batch.pop();\n    return batch;',
+    search: 'this.openBytes -= bytes;\n    return batch;',
+    replace: 'this.openBytes -= bytes;\n    if (batch.length > 2) batch.pop();\n    return batch;',
     caughtBy: 'seeds',
     shows: ['I10'],
   },

@@ -18,7 +18,7 @@
  * without leaving out, so something was here and is gone. Behind a gap nothing of that epoch counts; behind a hole nothing can be known.
  */
 import { assert } from '../../kernel/assert.ts';
-import type { LogRecord } from '../../ports/log.ts';
+import type { LogRecord, StoredRecord } from '../../ports/log.ts';
 
 /** How far a journal was read: the stamp of the last record that counted, and the offset to read next. Before any claim: 0, 0. */
 export type LogPosition = { readonly epoch: number; readonly sequence: number; readonly offset: number };
@@ -29,13 +29,7 @@ export type LogPosition = { readonly epoch: number; readonly sequence: number; r
  */
 export type LogCursor = { epoch: number; sequence: number; offset: number; cutEpoch?: number | undefined };
 
-export type Stamped = {
-  readonly key: string;
-  readonly epoch: number;
-  readonly sequence: number;
-  readonly offset: number;
-  readonly value: Uint8Array;
-};
+export type Stamped = Pick<StoredRecord, 'key' | 'epoch' | 'sequence' | 'offset' | 'value'>;
 
 export type Verdict = 'claim' | 'record' | 'void' | 'foreign' | 'gap' | 'hole';
 
@@ -135,16 +129,6 @@ export interface ClaimCodec {
 }
 
 export function claimRecord(codec: ClaimCodec, claim: Claim, epoch: number, timeMs: number): LogRecord {
-  return {
-    key: CLAIM_KEY,
-    schema: 1,
-    epoch,
-    sequence: 0,
-    type: 'Claim',
-    namespace: '',
-    workflowId: '',
-    runId: '',
-    timeMs,
-    value: codec.encode(claim),
-  };
+  const value = codec.encode(claim);
+  return { key: CLAIM_KEY, schema: 1, epoch, sequence: 0, type: 'Claim', namespace: '', workflowId: '', runId: '', timeMs, value };
 }

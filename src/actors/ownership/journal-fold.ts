@@ -4,8 +4,7 @@
  *     open ─▶ 0, or a checkpoint ── record ── void ── claim ── record ── … ──▶ until     what counts goes to memory, in slices of the event loop
  *
  * The log must still hold all that was confirmed to us, and what is known elsewhere (T5); where each record is whole by itself the fold goes on behind
- * those that are gone, and says which they were. What keeps the fold from its end is returned: the
- * owner decides what becomes of the partition.
+ * those that are gone, and says which they were. What keeps the fold from its end is returned: the owner decides what becomes of the partition.
  */
 import { errorText } from '../../kernel/error-text.ts';
 import { unreachable } from '../../kernel/assert.ts';
@@ -18,8 +17,7 @@ import type { Ownership } from './ownership.ts';
 import type { Restoration } from './restoration.ts';
 import type { LoopTurns } from '../../ports/loop-turns.ts';
 import { NowAndThen } from '../../ports/now-and-then.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../ports/machine.ts';
+import type { ClockAndLogger } from '../../ports/machine.ts';
 
 export type FoldTrouble =
   /** The log no longer holds what it confirmed, or holds something else there. */
@@ -233,43 +231,39 @@ function vanished(found: string): FoldTrouble {
 /** What this owner has read of its journal, in all its replays. */
 export type Replayed = { readonly records: number; readonly bytes: number; readonly ms: number };
 
+/** `onMoved`: called about once a second while the replay moves. */
+type ReplayProgressOptions = ClockAndLogger & { readonly onMoved: () => void };
+
 const SAY_EVERY_MS = 5_000;
 const TELL_EVERY_MS = 1_000;
 
 export class ReplayProgress {
-  readonly #clock: Pick<Clock, 'monoMs'>;
-  readonly #logger: Logger;
-  /** Called about once a second while the replay moves. */
-  readonly #onMoved: () => void;
-  #records = 0;
-  #bytes = 0;
-  #ms = 0;
+  readonly #options: ReplayProgressOptions;
+  #before: Replayed = { records: 0, bytes: 0, ms: 0 };
   #current: { readonly from: number; readonly until: number; readonly startMs: number; records: number; bytes: number } | undefined;
   #say: NowAndThen;
   #tell: NowAndThen;
 
-  constructor(clock: Pick<Clock, 'monoMs'>, logger: Logger, onMoved: () => void) {
-    this.#clock = clock;
-    this.#logger = logger;
-    this.#onMoved = onMoved;
-    this.#say = new NowAndThen(clock, SAY_EVERY_MS);
-    this.#tell = new NowAndThen(clock, TELL_EVERY_MS);
+  constructor(options: ReplayProgressOptions) {
+    this.#options = options;
+    this.#say = new NowAndThen(options.clock, SAY_EVERY_MS);
+    this.#tell = new NowAndThen(options.clock, TELL_EVERY_MS);
   }
 
   get replayed(): Replayed {
+    const { records, bytes, ms } = this.#before;
     const now = this.#current;
-    if (now === undefined) return { records: this.#records, bytes: this.#bytes, ms: this.#ms };
-    const ms = this.#ms + this.#clock.monoMs() - now.startMs;
-    return { records: this.#records + now.records, bytes: this.#bytes + now.bytes, ms };
+    if (now === undefined) return this.#before;
+    return { records: records + now.records, bytes: bytes + now.bytes, ms: ms + this.#options.clock.monoMs() - now.startMs };
   }
 
   begin(from: number, until: number): void {
     this.end();
-    this.#current = { from, until, startMs: this.#clock.monoMs(), records: 0, bytes: 0 };
-    this.#say = new NowAndThen(this.#clock, SAY_EVERY_MS);
+    this.#current = { from, until, startMs: this.#options.clock.monoMs(), records: 0, bytes: 0 };
+    this.#say = new NowAndThen(this.#options.clock, SAY_EVERY_MS);
     // It has only just begun: nothing to say yet.
     this.#say.now();
-    this.#logger.debug('replaying', { records: until - from });
+    this.#options.logger.debug('replaying', { records: until - from });
   }
 
   folded({ key, value }: StoredRecord): void {
@@ -282,10 +276,10 @@ export class ReplayProgress {
   tick(): void {
     const now = this.#current;
     if (now === undefined || !this.#tell.now()) return;
-    this.#onMoved();
+    this.#options.onMoved();
     if (!this.#say.now()) return;
-    const seconds = Math.max(this.#clock.monoMs() - now.startMs, 1) / 1000;
-    this.#logger.info('replaying', {
+    const seconds = Math.max(this.#options.clock.monoMs() - now.startMs, 1) / 1000;
+    this.#options.logger.info('replaying', {
       records: now.records,
       bytes: now.bytes,
       percent: Math.floor((100 * now.records) / Math.max(1, now.until - now.from)),
@@ -295,8 +289,7 @@ export class ReplayProgress {
   }
 
   end(): void {
-    const { records, bytes, ms } = this.replayed;
+    this.#before = this.replayed;
     this.#current = undefined;
-    [this.#records, this.#bytes, this.#ms] = [records, bytes, ms];
   }
 }

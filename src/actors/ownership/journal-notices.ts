@@ -1,7 +1,6 @@
 /**
- * What stands in a journal and should not be there, each record told and counted once. It does not count. A stranger's record harms nobody
- * but should be known. Behind a gap stand records of ours that were acknowledged to somebody; no owner could tell at the time, or it would
- * not have gone on.
+ * What stands in a journal, should not be there and does not count: each record is told of once. A stranger's harms nobody but should be known.
+ * Behind a gap stand records of ours that were acknowledged to somebody; no owner could tell at the time, or it would not have gone on.
  */
 import { NowAndThen } from '../../ports/now-and-then.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -15,22 +14,14 @@ export class JournalNotices {
   readonly #logger: Logger;
   readonly #foreignSaid: NowAndThen;
   readonly #strandedSaid: NowAndThen;
-  #foreignRecords = 0;
-  #strandedRecords = 0;
+  foreignRecords = 0;
+  strandedRecords = 0;
   #toldBelow = 0;
 
   constructor(clock: Pick<Clock, 'monoMs'>, logger: Logger) {
     this.#logger = logger;
     this.#foreignSaid = new NowAndThen(clock, SAY_EVERY_MS);
     this.#strandedSaid = new NowAndThen(clock, SAY_EVERY_MS);
-  }
-
-  get foreignRecords(): number {
-    return this.#foreignRecords;
-  }
-
-  get strandedRecords(): number {
-    return this.#strandedRecords;
   }
 
   /** `last`: of the records that count, as far as the owner stands. */
@@ -42,20 +33,20 @@ export class JournalNotices {
   }
 
   #foreign({ offset, key }: StoredRecord): void {
-    this.#foreignRecords += 1;
+    this.foreignRecords += 1;
     if (!this.#foreignSaid.now()) return;
     const message = 'a journal holds a record that Perdure did not write. It is ignored; check who may write to this topic';
-    this.#logger.warn(message, { offset, key, foreignRecords: this.#foreignRecords });
+    this.#logger.warn(message, { offset, key, foreignRecords: this.foreignRecords });
   }
 
   #stranded({ offset, epoch, sequence }: StoredRecord, last: LogPosition): void {
-    this.#strandedRecords += 1;
+    this.strandedRecords += 1;
     if (!this.#strandedSaid.now()) return;
     this.#logger.error('records of a journal have vanished: records written after them do not count', {
       offset,
       found: `${epoch}.${sequence}`,
       last: `${last.epoch}.${last.sequence}`,
-      strandedRecords: this.#strandedRecords,
+      strandedRecords: this.strandedRecords,
     });
   }
 }

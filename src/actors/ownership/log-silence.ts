@@ -29,18 +29,14 @@ export class LogSilence {
   #deafMs = 0;
   #toldAtMs = 0;
   #timer: Timer | undefined;
-  #message = '';
+  message = '';
 
   constructor(options: LogSilenceOptions) {
     this.#options = options;
   }
 
-  get message(): string {
-    return this.#message;
-  }
-
   get sinceMs(): number | undefined {
-    return this.#message === '' ? undefined : this.#waitingSinceMs;
+    return this.message === '' ? undefined : this.#waitingSinceMs;
   }
 
   begins(): void {
@@ -57,7 +53,7 @@ export class LogSilence {
   }
 
   ends(): void {
-    const wasSilent = this.#message !== '';
+    const wasSilent = this.message !== '';
     this.#forget();
     if (wasSilent) this.#options.onAnswered();
   }
@@ -70,7 +66,7 @@ export class LogSilence {
 
   #forget(): void {
     this.#waitingSinceMs = Infinity;
-    this.#message = '';
+    this.message = '';
   }
 
   /** One timer for all that waits, and it is not moved while the log answers: a few glances a second under load. */
@@ -83,7 +79,7 @@ export class LogSilence {
       const nowMs = clock.monoMs();
       this.#deafMs += Math.min(nowMs - dueMs, nowMs - this.#waitingSinceMs);
       const leftMs = silenceMsMax - (nowMs - this.#waitingSinceMs - this.#deafMs);
-      const isTold = this.#message !== '' && nowMs - this.#toldAtMs < silenceMsMax;
+      const isTold = this.message !== '' && nowMs - this.#toldAtMs < silenceMsMax;
       if (leftMs <= 0 && !isTold) this.#fallSilent(nowMs);
       this.#glanceIn(leftMs > 0 ? Math.min(GLANCE_MS, leftMs) : GLANCE_MS);
     });
@@ -92,7 +88,7 @@ export class LogSilence {
   #fallSilent(nowMs: number): void {
     this.#toldAtMs = nowMs;
     const seconds = Math.round((nowMs - this.#waitingSinceMs - this.#deafMs) / 1000);
-    this.#message = this.#options.describe(seconds);
-    this.#options.onSilent(this.#message, seconds);
+    this.message = this.#options.describe(seconds);
+    this.#options.onSilent(this.message, seconds);
   }
 }

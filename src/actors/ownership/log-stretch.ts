@@ -13,8 +13,7 @@
  * record (T13): a successor shows by its epoch. Nothing else can be told of what is left, and none of it is taken for the batch.
  */
 import { unreachable } from '../../kernel/assert.ts';
-import { LogError, missingOffsets, partitionName, type Log, type PartitionId, type StoredRecord } from '../../ports/log.ts';
-import type { LogRecord, RecordPosition } from '../../ports/log.ts';
+import { LogError, missingOffsets, partitionName, type LogRecord, type RecordPosition, type StoredRecord } from '../../ports/log.ts';
 import { type ClaimInLog, effective, type LogCursor, type Stretch } from './effective.ts';
 import type { Ownership } from './ownership.ts';
 
@@ -182,9 +181,7 @@ const READ_BYTES = 1024 * 1024;
 /** Reads may lag behind an append that was acknowledged, or an end that was told. This often in a row they may show nothing. */
 const SHORT_READS_MAX = 20;
 
-type Reading = {
-  readonly log: Log;
-  readonly partition: PartitionId;
+type Reading = Pick<Ownership, 'log' | 'partition'> & {
   readonly until: number;
   /** Waits a moment; false = nobody wants the answer any more. */
   pause(): Promise<boolean>;

@@ -17,7 +17,8 @@ export class OwnerPosition {
   #cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
   #start = 0;
   #last: RecordPosition | undefined;
-  #lastClaim: ClaimInLog | undefined;
+  /** The last claim that counts: who owns the partition. */
+  lastClaim: ClaimInLog | undefined;
   #lastTimeMs = 0;
   /** Where the clock that never jumps stood when the wall clock was first found behind the last record. */
   #behind = { lastTimeMs: 0, monoMs: 0 };
@@ -29,11 +30,6 @@ export class OwnerPosition {
 
   get last(): RecordPosition | undefined {
     return this.#last;
-  }
-
-  /** The last claim that counts: who owns the partition. */
-  get lastClaim(): ClaimInLog | undefined {
-    return this.#lastClaim;
   }
 
   /**
@@ -59,7 +55,7 @@ export class OwnerPosition {
     this.#cursor = { epoch: 0, sequence: 0, offset: 0 };
     this.#start = 0;
     this.#last = undefined;
-    this.#lastClaim = undefined;
+    this.lastClaim = undefined;
     if (checkpoint !== undefined) this.#startAt(checkpoint);
   }
 
@@ -82,7 +78,7 @@ export class OwnerPosition {
     if (verdict !== 'claim' && verdict !== 'record') return verdict;
     this.#last = { offset: record.offset, epoch: record.epoch, sequence: record.sequence };
     this.wrote(record.timeMs);
-    if (verdict === 'claim') this.#lastClaim = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
+    if (verdict === 'claim') this.lastClaim = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
     return verdict;
   }
 
@@ -110,7 +106,7 @@ export class OwnerPosition {
   passLast(record: StoredRecord, claims: ClaimCodec): boolean {
     if (record.epoch !== this.#last?.epoch || record.sequence !== this.#last.sequence) return false;
     this.pass(record.offset + 1);
-    if (isClaim(record)) this.#lastClaim = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
+    if (isClaim(record)) this.lastClaim = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
     return true;
   }
 
@@ -118,7 +114,7 @@ export class OwnerPosition {
   renew(stretch: Stretch, claim: ClaimInLog): void {
     this.#cursor = { ...stretch.cursor };
     this.#last = { offset: claim.offset, epoch: claim.epoch, sequence: 0 };
-    this.#lastClaim = claim;
+    this.lastClaim = claim;
   }
 
   /**

@@ -78,14 +78,10 @@ export type PartitionStatus = {
 
 export class PartitionOwner implements BatchSource, OwnerFindings {
   readonly #options: PartitionOwnerOptions;
-  readonly #logger: Logger;
-  readonly #memory: OwnedMemory;
+  readonly #parts: Ownership;
   readonly #life = new PartitionLife();
   readonly #position = new OwnerPosition();
-  readonly #retries: Retries;
-  readonly #trouble: AppendTrouble;
   readonly #progress: ReplayProgress;
-  readonly #notices: JournalNotices;
   readonly #restoration: Restoration;
   readonly #takeover: Takeover;
   readonly #appends: Appends;
@@ -100,19 +96,14 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     const { partition, log, claims, clock, random, logger, limits } = options;
     const { retryDelayMs, retryDelayMsMax, logSilenceMsMax } = limits;
     this.#options = options;
-    this.#logger = logger;
-    this.#memory = memory;
     const life = this.#life;
     const onReasonChanged = (): void => this.statusChanged();
     // Who has served had the rights, and somebody may be mending them; at a first start nobody knows that they are missing.
     const mayPass = (error: LogError): boolean => error.recoverable || (error.code === 'denied' && life.hasServed);
     const retries = new Retries({ clock, random, logger, retryDelayMs, retryDelayMsMax, mayPass });
-    const trouble = new AppendTrouble(clock, logger, retries, () => this.append());
+    const trouble = new AppendTrouble({ clock, logger, retries, onRested: () => this.append() });
     const restoration = new Restoration({ checkpoints: options.checkpoints, retries, onReasonChanged });
-    this.#retries = retries;
-    this.#trouble = trouble;
-    this.#notices = new JournalNotices(clock, logger);
-    this.#progress = new ReplayProgress(clock, logger, () => this.statusChanged());
+    this.#progress = new ReplayProgress({ clock, logger, onMoved: () => this.statusChanged() });
     this.#restoration = restoration;
     this.barrier = new ReadBarrier(log.exclusive);
     this.silence = new LogSilence({
@@ -128,8 +119,9 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     const { barrier, silence } = this;
     const ownership: Ownership = {
       ...{ partition, name: this.name(), log, logger, claims, life, position: this.#position, memory },
-      ...{ barrier, retries, trouble, notices: this.#notices, silence, findings: this },
+      ...{ barrier, retries, trouble, notices: new JournalNotices(clock, logger), silence, findings: this },
     };
+    this.#parts = ownership;
     const tail = new JournalTail({ ...ownership, retryDelayMs });
     const { turns = new LoopTurns(clock), mayLack } = options;
     const journal = new JournalFold({ ...ownership, progress: this.#progress, turns, restoration, mayLack });
@@ -171,7 +163,7 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
   }
 
   append(): void {
-    if (this.#trouble.resting) return;
+    if (this.#parts.trouble.resting) return;
     const { now, service } = this.#life;
     const wanted = now.state === 'claiming' ? now.claim.kind === 'wanted' : service !== undefined && this.#appends.wanted(service);
     if (wanted) this.#attachment?.ready();
@@ -197,7 +189,7 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
   fenced(): void {
     const { now } = this.#life;
     // A takeover goes on: it is for whoever serves to restore once more.
-    this.#restoration.fenced();
+    this.#restoration.isFenced = true;
     if (now.state === 'active') this.doubt('another process has restored the checkpoint of this partition', true);
     else if (now.state === 'claiming' && now.doubt !== undefined) now.doubt.dropsMemory = true;
   }
@@ -226,8 +218,8 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
       rival: this.#rival,
       refolds: this.#takeover.refolds,
       replayed: this.#progress.replayed,
-      foreignRecords: this.#notices.foreignRecords,
-      strandedRecords: this.#notices.strandedRecords,
+      foreignRecords: this.#parts.notices.foreignRecords,
+      strandedRecords: this.#parts.notices.strandedRecords,
     };
   }
 
@@ -257,7 +249,7 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
   // ── For the log ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   seal(): SealedBatch | undefined {
-    if (this.#trouble.resting) return undefined;
+    if (this.#parts.trouble.resting) return undefined;
     const { now, service } = this.#life;
     try {
       if (now.state === 'claiming') return this.#takeover.seal(now);
@@ -288,18 +280,16 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
   #activated(): void {
     this.#proofs.watch();
     if (this.#restoration.isFenced) return this.fenced();
-    this.#memory.settleTurn();
+    this.#parts.memory.settleTurn();
   }
 
   /** What was sent may be in the log, or may land later; or memory and its rows no longer belong together. Only a new epoch settles it: then nothing of the old one can count any more. */
   doubt(reason: string, dropsMemory = false): void {
     const { now } = this.#life;
     const { epoch, offset } = this.#position.cursor;
-    this.#trouble.doubted(reason);
-    this.#logger.warn(
-      dropsMemory ? 'another server has claimed the checkpoints of this partition' : 'the outcome of an append is unknown',
-      { reason, epoch, offset },
-    );
+    this.#parts.trouble.reason = reason;
+    const what = dropsMemory ? 'another server has claimed the checkpoints of this partition' : 'the outcome of an append is unknown';
+    this.#parts.logger.warn(what, { reason, epoch, offset });
     // Draining: whoever takes over reads what is there.
     if (now.state !== 'active') return this.close('was shut down while the outcome of an append was unknown');
     this.#claimOver(now.service, dropsMemory);
@@ -309,15 +299,15 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     const append = underWay?.kind === 'lookBack' ? underWay.batch : underWay;
     const claiming = claimingWith({ sent: append?.records ?? [], again, dropsMemory }, { kind: 'none' });
     this.#life.enter('doubt', claiming);
-    this.#trouble.stopResting();
+    this.#parts.trouble.stopResting();
     this.statusChanged();
     this.#takeover.claim(claiming);
   }
 
   background(work: Promise<void>): void {
-    const { term } = this.#retries;
+    const { term } = this.#parts.retries;
     work.catch((error: unknown) => {
-      if (term === this.#retries.term) this.fail(`the journal cannot be read: ${errorText(error)}`, error);
+      if (term === this.#parts.retries.term) this.fail(`the journal cannot be read: ${errorText(error)}`, error);
     });
   }
 
@@ -329,7 +319,7 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
 
   lost(rival: ClaimInLog): void {
     const reason = `ownership lost: ${rival.owner} claimed epoch ${rival.epoch} at offset ${rival.offset}`;
-    this.#logger.warn('ownership lost', { rival: rival.owner, epoch: rival.epoch, offset: rival.offset });
+    this.#parts.logger.warn('ownership lost', { rival: rival.owner, epoch: rival.epoch, offset: rival.offset });
     this.#letGo('lost', { state: 'unassigned', reason, rival }, reason);
   }
 
@@ -340,12 +330,12 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
   fail(reason: string, error: unknown): void {
     if (!this.#life.can('fail')) return;
     const { epoch, offset } = this.#position.cursor;
-    this.#logger.error('partition failed', { reason, epoch, offset, error: error instanceof Error ? error : undefined });
+    this.#parts.logger.error('partition failed', { reason, epoch, offset, error: error instanceof Error ? error : undefined });
     this.#letGo('fail', { state: 'failed', reason }, `failed: ${reason}`);
   }
 
   endIfDrained(): void {
-    if (this.#life.state !== 'draining' || !this.#memory.drained()) return;
+    if (this.#life.state !== 'draining' || !this.#parts.memory.drained()) return;
     this.#letGo('drained', { state: 'released', reason: '', rival: undefined }, 'is shut down');
   }
 
@@ -358,13 +348,13 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
   #letGo<Event extends 'lost' | 'fail' | 'drained' | 'close'>(event: Event, next: Next<Event>, why: string): void {
     const { now } = this.#life;
     this.#life.enter(event, next);
-    this.#retries.endTerm();
-    this.#trouble.stopResting();
+    this.#parts.retries.endTerm();
+    this.#parts.trouble.stopResting();
     this.#progress.end();
     this.#proofs.stop();
     this.#attachment?.detach();
     this.#attachment = undefined;
-    this.#memory.drop(`${this.name()} ${why}`);
+    this.#parts.memory.drop(`${this.name()} ${why}`);
     this.statusChanged();
     if (now.state === 'draining') now.onReleased();
   }
@@ -375,7 +365,7 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     const { state } = this.#life;
     const isTakingOver = state === 'restoring' || state === 'replaying' || state === 'claiming';
     if (isTakingOver && this.#restoration.reason !== '') return this.#restoration.reason;
-    return this.#trouble.reason === '' ? (log.trouble?.(partition) ?? '') : this.#trouble.reason;
+    return this.#parts.trouble.reason === '' ? (log.trouble?.(partition) ?? '') : this.#parts.trouble.reason;
   }
 
   get #inBrackets(): string {

@@ -8,29 +8,21 @@ import type { Appends } from './appends.ts';
 import type { LogPosition } from './effective.ts';
 import type { Ownership } from './ownership.ts';
 
-export type ReadProofsLimits = {
-  readonly watchIntervalMs: number;
-  readonly retryDelayMs: number;
-};
+type ReadProofsLimits = { readonly watchIntervalMs: number; readonly retryDelayMs: number };
 
 export class ReadProofs {
   readonly #ownership: Ownership;
   readonly #appends: Appends;
   readonly #limits: ReadProofsLimits;
   #asking = false;
-  /** It was asked, and has not answered since: between two attempts as well. */
-  #unanswered = false;
+  /** The log owes an answer, asked for or to be asked for again: between two attempts as well. */
+  unanswered = false;
   #watching = false;
 
   constructor(ownership: Ownership, appends: Appends, limits: ReadProofsLimits) {
     this.#ownership = ownership;
     this.#appends = appends;
     this.#limits = limits;
-  }
-
-  /** The log owes an answer, asked for or to be asked for again. */
-  get unanswered(): boolean {
-    return this.#unanswered;
   }
 
   prove(): void {
@@ -53,7 +45,7 @@ export class ReadProofs {
     const expected = { ...position.cursor };
     const proof = barrier.beginProof();
     this.#asking = true;
-    this.#unanswered = true;
+    this.unanswered = true;
     silence.begins();
     log.end(partition).then(
       (end) => {
@@ -70,7 +62,7 @@ export class ReadProofs {
     const { life, position, memory, findings } = this.#ownership;
     const { service } = life;
     this.#asking = false;
-    this.#unanswered = false;
+    this.unanswered = false;
     if (service === undefined) return;
     try {
       // Asked before a doubt: it proves nothing about the memory that is served now.
@@ -113,7 +105,7 @@ export class ReadProofs {
 
   stop(): void {
     this.#asking = false;
-    this.#unanswered = false;
+    this.unanswered = false;
     this.#watching = false;
   }
 }

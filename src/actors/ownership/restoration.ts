@@ -25,24 +25,12 @@ export type RestorationOptions = {
 
 export class Restoration {
   readonly #options: RestorationOptions;
-  #reason = '';
-  #isFenced = false;
+  /** Why it goes on waiting for the database; '' when it does not. */
+  reason = '';
+  isFenced = false;
 
   constructor(options: RestorationOptions) {
     this.#options = options;
-  }
-
-  /** Why it goes on waiting for the database; '' when it does not. */
-  get reason(): string {
-    return this.#reason;
-  }
-
-  get isFenced(): boolean {
-    return this.#isFenced;
-  }
-
-  fenced(): void {
-    this.#isFenced = true;
   }
 
   get usesCheckpoints(): boolean {
@@ -60,7 +48,7 @@ export class Restoration {
       }),
     );
     if (restored === undefined) return 'over';
-    this.#isFenced = false;
+    this.isFenced = false;
     return restored;
   }
 
@@ -89,8 +77,8 @@ export class Restoration {
   }
 
   #tell(reason: string): void {
-    if (reason === this.#reason) return;
-    this.#reason = reason;
+    if (reason === this.reason) return;
+    this.reason = reason;
     this.#options.onReasonChanged();
   }
 }

@@ -18,14 +18,10 @@ const GIVE_WAY_DOUBLINGS_MAX = 4;
 export class Retries {
   readonly #options: RetriesOptions;
   readonly #timers = new Set<Timer>();
-  #term = 0;
+  term = 0;
 
   constructor(options: RetriesOptions) {
     this.#options = options;
-  }
-
-  get term(): number {
-    return this.#term;
   }
 
   mayPass(error: unknown): boolean {
@@ -34,7 +30,7 @@ export class Retries {
   }
 
   endTerm(): void {
-    this.#term += 1;
+    this.term += 1;
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
   }
@@ -64,14 +60,13 @@ export class Retries {
 
   #delayMs(attempt: number): number {
     const { retryDelayMs, retryDelayMsMax, random } = this.#options;
-    const delayMs = backOffMs(attempt, retryDelayMs, retryDelayMsMax);
-    return Math.ceil(delayMs * (0.5 + random.fraction() / 2));
+    return Math.ceil(backOffMs(attempt, retryDelayMs, retryDelayMsMax) * (0.5 + random.fraction() / 2));
   }
 
   /** Tries until it succeeds; undefined when the term is over. Throws what trying again cannot mend. */
   async persist<T>(attempt: () => Promise<T>): Promise<T | undefined> {
-    const term = this.#term;
-    for (let failures = 1; term === this.#term; failures++) {
+    const { term } = this;
+    for (let failures = 1; term === this.term; failures++) {
       try {
         return await attempt();
       } catch (error) {

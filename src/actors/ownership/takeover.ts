@@ -32,21 +32,15 @@ export type TakeoverOptions = ClaimantOptions & {
   readonly append: () => void;
 };
 
-type Found = { readonly restored: Restored | undefined; readonly start: number; readonly end: number };
-
 export class Takeover {
   readonly #ownership: Ownership;
   readonly #options: TakeoverOptions;
-  #refolds = 0;
+  refolds = 0;
   #whenClaimed: ((offset: number) => void)[] = [];
 
   constructor(ownership: Ownership, options: TakeoverOptions) {
     this.#ownership = ownership;
     this.#options = options;
-  }
-
-  get refolds(): number {
-    return this.#refolds;
   }
 
   /** Called with the offset of the next claim that counts, unless memory is lost before. */
@@ -122,7 +116,7 @@ export class Takeover {
    * Where the fold begins, and the journal opened there. A journal that starts behind a checkpoint was trimmed behind a later one, if another
    * has restored in between: so the database is asked again, until it tells the same.
    */
-  async #findStart(): Promise<Found | undefined> {
+  async #findStart(): Promise<{ restored: Restored | undefined; start: number; end: number } | undefined> {
     const { retries } = this.#ownership;
     const { journal, witness, restoration } = this.#options;
     const { term } = retries;
@@ -175,7 +169,7 @@ export class Takeover {
   #dropMemory(why: string): void {
     const { life, memory, name } = this.#ownership;
     life.enter('refold', { state: 'restoring' });
-    this.#refolds += 1;
+    this.refolds += 1;
     memory.drop(`${name} reads its journal again: ${why}`);
   }
 
@@ -279,13 +273,12 @@ export class Takeover {
       if (term !== retries.term) return [];
     }
     switch (settlement.kind) {
-      case 'memoryStays':
+      case 'memoryStays': {
         position.renew(stretch, settlement.claim);
-        logger.info('the outcome of an append is known again: memory is kept', {
-          epoch: landed.own.epoch,
-          appendedAgain: settlement.again.flat().length,
-        });
+        const told = { epoch: landed.own.epoch, appendedAgain: settlement.again.flat().length };
+        logger.info('the outcome of an append is known again: memory is kept', told);
         return settlement.again;
+      }
       case 'foldAgain':
         logger.warn('the outcome of an append is known again: memory is replayed from the log', { until: landed.offset + 1 });
         this.#dropMemory('it lost an append');

@@ -15,6 +15,7 @@
  *     three hang    │ ████ │ ████ │ ████ │       left │      a quarter each
  */
 import { NOBODY, type AskFailure } from '../asks/asks.ts';
+
 export const COMMAND_BYTES_MAX = 256 * 1024 * 1024;
 /** The part of the budget that only commands which finish work may use. */
 const RESERVED_SHARE = 1 / 4;
@@ -24,50 +25,37 @@ const SHARE_OF_REST_MAX = 1;
 export class CommandBudget {
   readonly bytesMax: number;
   readonly #requestBytesMax: number;
-  #bytes = 0;
+  bytes = 0;
 
   constructor(bytesMax: number = COMMAND_BYTES_MAX, bytesReserved: number = RESERVED_SHARE * bytesMax) {
     this.bytesMax = bytesMax;
     this.#requestBytesMax = bytesMax - bytesReserved;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   left(finishesWork: boolean): number {
-    return (finishesWork ? this.bytesMax : this.#requestBytesMax) - this.#bytes;
-  }
-
-  add(bytes: number): void {
-    this.#bytes += bytes;
+    return (finishesWork ? this.bytesMax : this.#requestBytesMax) - this.bytes;
   }
 }
 
 export class BudgetShare {
-  readonly #budget: CommandBudget;
-  #bytes = 0;
+  readonly budget: CommandBudget;
+  bytes = 0;
 
   constructor(budget: CommandBudget) {
-    this.#budget = budget;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
+    this.budget = budget;
   }
 
   /** False: there is no room for it now. `ofNamespace`: what its namespace has here of what is not decided. */
   admit(bytes: number, finishesWork: boolean, ofNamespace = 0): boolean {
-    const left = this.#budget.left(finishesWork);
     // A namespace has no more of it than it leaves to the others here.
-    if (this.#bytes + bytes + ofNamespace > SHARE_OF_REST_MAX * left) return false;
+    if (this.bytes + bytes + ofNamespace > SHARE_OF_REST_MAX * this.budget.left(finishesWork)) return false;
     this.add(bytes);
     return true;
   }
 
   add(bytes: number): void {
-    this.#bytes += bytes;
-    this.#budget.add(bytes);
+    this.bytes += bytes;
+    this.budget.bytes += bytes;
   }
 
   giveBack(bytes: number): void {
@@ -75,30 +63,22 @@ export class BudgetShare {
   }
 }
 
-/**
- * Who may wait at one actor: so many commands, and so many bytes of the process. A namespace has as much of both as it leaves to others, as an actor has
- * of the bytes.
- */
-
-type Waiting = { asks: number; bytes: number };
-
 /** Most asks are decided before the next one comes: what is counted for a namespace is not made anew each time. */
 const namespacesKept = 16;
 
+/** Who may wait at one actor: so many commands and bytes of the process. A namespace has as much of both as it leaves to others. */
 export class Admission {
   readonly #name: string;
   readonly #asksMax: number;
   readonly #share: BudgetShare;
-  readonly #budget: CommandBudget;
   /** Asks that are not decided, of each namespace that has any, and of a few that had some. */
-  readonly #namespaces = new Map<string, Waiting>();
+  readonly #namespaces = new Map<string, { asks: number; bytes: number }>();
   #asks = 0;
 
-  constructor(name: string, asksMax: number, share: BudgetShare, budget: CommandBudget) {
+  constructor(name: string, asksMax: number, share: BudgetShare) {
     this.#name = name;
     this.#asksMax = asksMax;
     this.#share = share;
-    this.#budget = budget;
   }
 
   /** Undefined: there is room for it, and it is taken. */
@@ -110,7 +90,7 @@ export class Admission {
       return { kind: 'busy', message: `${this.#name} has ${own.asks} commands of this namespace waiting` };
     }
     if (!this.#share.admit(bytes, finishesWork, namespaceId === '' ? 0 : own?.bytes)) {
-      const { bytes: ofAll, bytesMax } = this.#budget;
+      const { bytes: ofAll, bytesMax } = this.#share.budget;
       const message = `commands of ${this.#share.bytes} bytes wait at ${this.#name}, of ${ofAll} bytes in this server, which takes ${bytesMax}`;
       return { kind: 'busy', message };
     }

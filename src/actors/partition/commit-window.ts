@@ -34,6 +34,7 @@ const RECORD_OVERHEAD_BYTES = 256;
 /** An answer that waits: what it shows is in memory anyway. */
 const ANSWER_BYTES = 256;
 
+const HEADER_OVERHEAD_BYTES = 8;
 const NO_MARK = -1;
 const noEffects: readonly never[] = [];
 
@@ -66,39 +67,25 @@ export type CommitWindowOptions = {
 };
 
 export class CommitWindow<Reply, Record, Effect> {
-  readonly #barrier: ReadBarrier;
-  readonly #share: BudgetShare;
-  readonly #turns: LoopTurns;
-  readonly #onTurn: () => void;
+  readonly #options: CommitWindowOptions;
   readonly #held = new Fifo<Held<Reply, Record, Effect>>();
   readonly #open = new Fifo<EncodedRecord>();
-  #openBytes = 0;
+  openBytes = 0;
   #recorded = 0;
   #committed = 0;
   /** Mark of the youngest entry that waits at the barrier. */
   #youngestMark = NO_MARK;
   /** Committed, and not all of it has left. */
   readonly #batches = new Fifo<Batch>();
-  #awaitsTurn = false;
+  awaitsTurn = false;
   /** The effects of the entry that left last, which go on at `nextEffect`: one close may answer thousands who waited for it. */
   #effects: readonly Effect[] = noEffects;
   #nextEffect = 0;
   /** The position of the record that leaves now. The object is reused, so that no record costs one. */
   readonly #at = { epoch: 0, sequence: 0, offset: 0 };
 
-  constructor({ barrier, share, turns, onTurn }: CommitWindowOptions) {
-    this.#barrier = barrier;
-    this.#share = share;
-    this.#turns = turns;
-    this.#onTurn = onTurn;
-  }
-
-  get awaitsTurn(): boolean {
-    return this.#awaitsTurn;
-  }
-
-  get openBytes(): number {
-    return this.#openBytes;
+  constructor(options: CommitWindowOptions) {
+    this.#options = options;
   }
 
   get held(): number {
@@ -115,7 +102,7 @@ export class CommitWindow<Reply, Record, Effect> {
 
   /** The mark of a read that no record so far lets pass; undefined when there is none. */
   get waitingMark(): number | undefined {
-    if (this.#youngestMark === NO_MARK || this.#barrier.passed(this.#youngestMark)) return undefined;
+    if (this.#youngestMark === NO_MARK || this.#options.barrier.passed(this.#youngestMark)) return undefined;
     return this.#youngestMark;
   }
 
@@ -138,7 +125,7 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#recorded += 1;
     this.#open.push(encoded);
     const size = sizeOf(encoded);
-    this.#openBytes += size;
+    this.openBytes += size;
     // Its events stand in memory twice: encoded one by one, and as the record.
     const bytes = 2 * size + (effects.length > 0 ? commandBytes : 0);
     this.#hold({ rests: this.#recorded, mark: NO_MARK, askId, record, reply, effects, bytes });
@@ -146,7 +133,7 @@ export class CommitWindow<Reply, Record, Effect> {
 
   /** An answer or effects without a record: they leave once everything before them is committed and the barrier is passed. */
   hold(askId: number, reply: Reply | undefined, effects: readonly Effect[], commandBytes = 0): void {
-    const mark = this.#barrier.mark();
+    const mark = this.#options.barrier.mark();
     this.#youngestMark = mark;
     const bytes = ANSWER_BYTES + (effects.length > 0 ? commandBytes : 0);
     this.#hold({ rests: this.#recorded, mark, askId, record: undefined, reply, effects, bytes });
@@ -154,7 +141,7 @@ export class CommitWindow<Reply, Record, Effect> {
 
   #hold(held: Held<Reply, Record, Effect>): void {
     this.#held.push(held);
-    this.#share.add(held.bytes);
+    this.#options.share.add(held.bytes);
   }
 
   /** The asks whose answers wait here: as a reply, in an effect, or behind an effect with which their answer only begins (a direct query). */
@@ -183,7 +170,7 @@ export class CommitWindow<Reply, Record, Effect> {
       const at = sequence + batch.length;
       batch.push({ key, schema, epoch, sequence: at, type, namespace, workflowId, runId, timeMs, value, headers, isTombstone });
     }
-    this.#openBytes -= bytes;
+    this.openBytes -= bytes;
     return batch;
   }
 
@@ -196,14 +183,14 @@ export class CommitWindow<Reply, Record, Effect> {
 
   /** What may go in this turn, or all `atOnce`. `stopped` ends it early: the shell's callbacks may have closed the actor. */
   release({ shell, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean, atOnce = false): void {
-    if (this.#awaitsTurn && !atOnce) return;
+    if (this.awaitsTurn && !atOnce) return;
     if (!this.#actOn(this.#effects, this.#nextEffect, shell, atOnce) || stopped()) return;
     for (let head = this.#held.peek(); head !== undefined; head = this.#held.peek()) {
       if (head.rests > this.#committed) return;
-      if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
-      if (!this.#turns.mayLeave() && !atOnce) return this.#awaitTurn();
+      if (head.mark !== NO_MARK && !this.#options.barrier.passed(head.mark)) return;
+      if (!this.#options.turns.mayLeave() && !atOnce) return this.#awaitTurn();
       this.#held.shift();
-      this.#share.giveBack(head.bytes);
+      this.#options.share.giveBack(head.bytes);
       if (head.record !== undefined) {
         const at = this.#positionOf(head.rests);
         for (const subscriber of subscribers) subscriber.committed(head.record, at, false);
@@ -219,7 +206,7 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#nextEffect = 0;
     for (let next = first; next < effects.length; next++) {
       const effect = effects[next];
-      if (!this.#turns.mayLeave() && !atOnce) {
+      if (!this.#options.turns.mayLeave() && !atOnce) {
         this.#effects = effects;
         this.#nextEffect = next;
         this.#awaitTurn();
@@ -231,10 +218,10 @@ export class CommitWindow<Reply, Record, Effect> {
   }
 
   #awaitTurn(): void {
-    this.#awaitsTurn = true;
-    this.#turns.wait(() => {
-      this.#awaitsTurn = false;
-      this.#onTurn();
+    this.awaitsTurn = true;
+    this.#options.turns.wait(() => {
+      this.awaitsTurn = false;
+      this.#options.onTurn();
     });
   }
 
@@ -266,9 +253,7 @@ function sizeOf(encoded: EncodedRecord): number {
   return contentBytes(encoded) + named + RECORD_OVERHEAD_BYTES;
 }
 
-/** What a decision writes, as bytes: made before anything of it takes effect, so what cannot be encoded, or is too large, has not happened. */
-
-/** `before`: in front of `last`, in order. */
+/** A decision's records, made before it takes effect: what cannot be encoded, or is too large, has not happened. `before`: those before `last`. */
 export type EncodedCommit = { readonly last: EncodedRecord; readonly before: readonly EncodedRecord[] };
 
 const none: readonly EncodedRecord[] = [];
@@ -297,5 +282,3 @@ function contentBytes({ value, headers }: Pick<EncodedRecord, 'value' | 'headers
   if (headers === undefined) return value.byteLength;
   return headers.reduce((bytes, header) => bytes + HEADER_OVERHEAD_BYTES + header[0].length + 3 * header[1].length, value.byteLength);
 }
-
-const HEADER_OVERHEAD_BYTES = 8;

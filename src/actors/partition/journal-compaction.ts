@@ -143,13 +143,11 @@ export class JournalCompaction<Command, Record> implements CommitSubscriber<Reco
   }
 }
 
-const READ_BYTES = 1;
-
 /** Rejects if no claim is there: records were numbered anew, and others stand in front. If only the claim is gone, it is the one before. */
 export async function cutAtClaim(log: Pick<Log, 'read' | 'bounds' | 'truncate'>, partition: PartitionId, cut: number): Promise<void> {
   const { start, end } = await log.bounds(partition);
   if (cut <= start) return;
-  const [record] = cut < end ? await log.read(partition, cut, READ_BYTES) : [];
+  const [record] = cut < end ? await log.read(partition, cut, 1) : [];
   if (record === undefined || (record.offset === cut && !isClaim(record))) {
     throw new Error(
       `there is no claim at offset ${cut} of ${partitionName(partition)}: was the topic restored from a copy with other offsets?`,

@@ -57,8 +57,7 @@ export class JournalReader<Record> {
     for (const record of records) {
       if (record.offset >= until) return;
       if (record.offset > this.#cursor.offset) goOnAt(this.#cursor, record.offset);
-      const verdict = effective(this.#cursor, record, claims);
-      if (verdict === 'record') onRecord(codec.decode(record.value, record.schema, record), record.offset);
+      if (effective(this.#cursor, record, claims) === 'record') onRecord(codec.decode(record.value, record.schema, record), record.offset);
     }
   }
 

@@ -33,14 +33,10 @@ export class Mailbox<Command> {
   readonly #nobodys = new Line<Command>();
   /** The one whose turn is next comes first. An empty line stays until its turn: the next mail is nearly always for it. */
   readonly #lines = new Map<string, Line<Command>>();
-  #length = 0;
+  length = 0;
   #order = 0;
   #wasNobodys = false;
   #last: CommandMail<Command> | undefined;
-
-  get length(): number {
-    return this.#length;
-  }
 
   pushCommand(askId: number, command: Command, namespaceId: string, bytes: number): void {
     if (askId > this.#order) this.#order = askId;
@@ -49,7 +45,7 @@ export class Mailbox<Command> {
 
   pushLast(command: Command): void {
     this.#last = { kind: 'command', order: this.#order, askId: NOBODY, command, namespaceId: '', bytes: 0 };
-    this.#length += 1;
+    this.length += 1;
   }
 
   pushCancel(askId: number): void {
@@ -63,20 +59,20 @@ export class Mailbox<Command> {
       this.#lines.set(namespaceId, line);
     }
     line.push(mail);
-    this.#length += 1;
+    this.length += 1;
   }
 
   shift(): Mail<Command> | undefined {
     const mail = this.#shiftLines() ?? this.#last;
     if (mail === undefined) return undefined;
     if (mail === this.#last) this.#last = undefined;
-    this.#length -= 1;
+    this.length -= 1;
     return mail;
   }
 
   #shiftLines(): Mail<Command> | undefined {
     const nobodys = this.#nobodys.length;
-    const others = this.#length - nobodys - (this.#last === undefined ? 0 : 1);
+    const others = this.length - nobodys - (this.#last === undefined ? 0 : 1);
     this.#wasNobodys = nobodys > 0 && (!this.#wasNobodys || others === 0);
     if (this.#wasNobodys) return this.#nobodys.shift();
     if (others === 0) return undefined;
@@ -100,7 +96,7 @@ export class Mailbox<Command> {
   take(askId: number): CommandMail<Command> | undefined {
     let mail = this.#nobodys.take(askId);
     for (const line of this.#lines.values()) mail ??= line.take(askId);
-    if (mail !== undefined) this.#length -= 1;
+    if (mail !== undefined) this.length -= 1;
     return mail;
   }
 
@@ -109,7 +105,7 @@ export class Mailbox<Command> {
     const taken: CommandMail<Command>[] = [];
     this.#nobodys.takeAsks(taken);
     for (const line of this.#lines.values()) line.takeAsks(taken);
-    this.#length -= taken.length;
+    this.length -= taken.length;
     return taken;
   }
 
@@ -117,7 +113,7 @@ export class Mailbox<Command> {
     this.#nobodys.clear();
     this.#lines.clear();
     this.#last = undefined;
-    this.#length = 0;
+    this.length = 0;
   }
 }
 

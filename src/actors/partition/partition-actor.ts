@@ -53,28 +53,24 @@ export class PartitionActor<Command, Reply, Record, Effect, Memory extends Parti
   implements Endpoint<Command>
 {
   readonly #kind: ActorKind<Command, Memory>;
-  #memory: Memory | undefined;
+  /** The latest, served or not; undefined before the first takeover. */
+  memory: Memory | undefined;
 
   constructor(options: ActorOptions<Reply, Record>, kind: ActorKind<Command, Memory>) {
     super({
       ...options,
       ...kind,
       partition: { topic: options.topic, partition: kind.partition },
-      create: (tenure, journalStart) => (this.#memory = kind.create(tenure, journalStart)),
+      create: (tenure, journalStart) => (this.memory = kind.create(tenure, journalStart)),
       asks: options.sink,
       logger: options.logger.with(kind.logFields),
     });
     this.#kind = kind;
   }
 
-  /** The latest, served or not; undefined before the first takeover. */
-  get memory(): Memory | undefined {
-    return this.#memory;
-  }
-
   /** Commits what was accepted, then lets go. New commands are refused at once. */
   override async drain(): Promise<void> {
     await super.drain(this.#kind.lastCommand);
-    if (this.#memory !== undefined) await this.#kind.drained?.(this.#memory);
+    if (this.memory !== undefined) await this.#kind.drained?.(this.memory);
   }
 }

@@ -51,10 +51,9 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
   readonly shell: PartitionShell<Command, Reply, Record, Effect>;
   readonly subscribers: readonly CommitSubscriber<Record>[];
   /**
-   * Once, while it is still empty, before the records behind that position come: fills it from the rows of the checkpoint, and takes the fence
-   * under which it writes its own. Without a position there are no rows, and the journal is folded from its start. Rejects with DatabaseError
-   * when the rows cannot be read, `unavailable` also when they were read under another fence; then this memory is dropped, and another one is
-   * restored after a while. For an actor that has checkpoints.
+   * For an actor that has checkpoints: fills it, while it is empty, from the rows of the checkpoint (none without a position), and takes the fence
+   * under which it writes its own. Rejects with DatabaseError when they cannot be read, `unavailable` also when they were read under another fence;
+   * then another memory is restored after a while.
    */
   install?(restored: Restored): Promise<void>;
   /** As in ownership/ownership.ts, for an actor whose journal may have lost records. */
@@ -89,27 +88,24 @@ export class RecordTooLarge extends Error {
   override readonly name = 'RecordTooLarge';
 }
 
+type TenureActor<Command> = { submit(askId: number, command: Command): AskFailure | undefined };
+type TenureOwner = { nowMs(): number; fenced(): void; claimAnew(claimed: (offset: number) => void): void };
+
 /**
  * The time in which one memory of a partition owns it, from the end of its takeover to its loss. What the memory submits for itself and
  * its timers end with it: whoever takes over finds in the journal what is pending.
  */
-
-type Actor<Command> = {
-  submit(askId: number, command: Command): AskFailure | undefined;
-  nowMs(): number;
-  fenced(): void;
-  claimAnew(claimed: (offset: number) => void): void;
-};
-
 export class Tenure<Command> {
-  readonly #actor: Actor<Command>;
+  readonly #actor: TenureActor<Command>;
+  readonly #owner: TenureOwner;
   readonly #clock: Clock;
   readonly #timers = new Set<Timer>();
   #active = false;
   #ended = false;
 
-  constructor(actor: Actor<Command>, clock: Clock) {
+  constructor(actor: TenureActor<Command>, owner: TenureOwner, clock: Clock) {
     this.#actor = actor;
+    this.#owner = owner;
     this.#clock = clock;
   }
 
@@ -119,7 +115,7 @@ export class Tenure<Command> {
 
   /** The time by which commands are decided; timers of the partition go by it. */
   nowMs(): number {
-    return this.#actor.nowMs();
+    return this.#owner.nowMs();
   }
 
   /** A command of the actor's own: nobody waits for its answer, and it is never refused as busy. Undefined: accepted. */
@@ -139,12 +135,12 @@ export class Tenure<Command> {
 
   /** Another has restored since: the partition is lost, or is restored here with a new memory. Also before the tenure begins. */
   fenced(): void {
-    if (!this.#ended) this.#actor.fenced();
+    if (!this.#ended) this.#owner.fenced();
   }
 
   /** `claimed`: all that is committed by now stands in front of this claim of ours, and the tenure goes on. Outside of it: never. */
   claimAnew(claimed: (offset: number) => void): void {
-    if (this.#active) this.#actor.claimAnew((offset) => void (this.#active && claimed(offset)));
+    if (this.#active) this.#owner.claimAnew((offset) => void (this.#active && claimed(offset)));
   }
 
   begin(): void {

@@ -31,7 +31,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Restored } from '../../projections/database-port.ts';
 import type { StoredRecord } from '../../ports/log.ts';
 import { RecordTooLarge, Tenure } from './partition-core.ts';
-import type { CommandScale, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
+import type { CommandScale, PartitionMemory, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory } from '../ownership/ownership.ts';
 
 export type PartitionLoopOptions<Command, Reply, Record, Effect> = Omit<PartitionOwnerOptions, 'limits'> & {
@@ -43,6 +43,8 @@ export type PartitionLoopOptions<Command, Reply, Record, Effect> = Omit<Partitio
   readonly budget?: CommandBudget;
   readonly scale: CommandScale<Command>;
 };
+
+const loadFailures = { damaged: 'dataLoss', full: 'busy' } as const;
 
 export class PartitionLoop<Command, Reply, Record, Effect> {
   readonly #options: PartitionLoopOptions<Command, Reply, Record, Effect>;
@@ -70,9 +72,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#logger = options.logger.with({ topic: options.partition.topic, partition: options.partition.partition });
     this.#owner = new PartitionOwner({ ...options, limits: this.#limits, logger: this.#logger }, this.#owned());
     this.#parking = this.#newParking(undefined);
-    const budget = options.budget ?? new CommandBudget();
-    this.#share = new BudgetShare(budget);
-    this.#admission = new Admission(this.#owner.name(), this.#limits.mailboxCommandsMax, this.#share, budget);
+    this.#share = new BudgetShare(options.budget ?? new CommandBudget());
+    this.#admission = new Admission(this.#owner.name(), this.#limits.mailboxCommandsMax, this.#share);
     this.#turns = options.turns ?? new LoopTurns(options.clock);
     this.#window = this.#newWindow();
   }
@@ -115,19 +116,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     if (undecided !== undefined) return this.#admission.leave(undecided);
     this.#mailbox.pushCancel(askId);
     this.#runSoon();
-  }
-
-  nowMs(): number {
-    return this.#owner.nowMs();
-  }
-
-  /** The database takes nothing more from this memory, because another has restored since (T12). */
-  fenced(): void {
-    this.#owner.fenced();
-  }
-
-  claimAnew(claimed: (offset: number) => void): void {
-    this.#owner.claimAnew(claimed);
   }
 
   status(): PartitionStatus {
@@ -227,16 +215,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     let handled: Handled<Record, Reply, Effect>;
     let encoded: EncodedCommit | undefined;
     try {
-      handled = this.#core.handle(command, this.nowMs(), askId);
-      encoded = this.#encode(handled);
+      handled = this.#whole.core.handle(command, this.#owner.nowMs(), askId);
+      encoded = encodeCommit(this.#options.codec, handled);
       if (this.#isTooLarge(encoded)) {
-        const instead = this.#core.tooLarge?.(command, this.nowMs(), askId);
-        const encodedInstead = instead === undefined ? undefined : this.#encode(instead);
+        const instead = this.#whole.core.tooLarge?.(command, this.#owner.nowMs(), askId);
+        const encodedInstead = instead === undefined ? undefined : encodeCommit(this.#options.codec, instead);
         if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);
-        this.#logger.warn('a record would be too large: the command was decided differently', {
-          ...this.#core.idsOf(command),
-          bytes: largestBytes(encoded),
-        });
+        const ids = { ...this.#whole.core.idsOf(command), bytes: largestBytes(encoded) };
+        this.#logger.warn('a record would be too large: the command was decided differently', ids);
         handled = instead;
         encoded = encodedInstead;
       }
@@ -257,20 +243,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   }
 
   #failureOf({ kind, message }: LoadTrouble): AskFailure {
-    switch (kind) {
-      case 'away':
-        return this.notHere(message);
-      case 'damaged':
-        return { kind: 'dataLoss', message };
-      case 'full':
-        return { kind: 'busy', message };
-      default:
-        return unreachable(kind);
-    }
-  }
-
-  #encode(handled: Handled<Record, Reply, Effect>): EncodedCommit | undefined {
-    return encodeCommit(this.#options.codec, handled);
+    return kind === 'away' ? this.notHere(message) : { kind: loadFailures[kind], message };
   }
 
   #isTooLarge(encoded: EncodedCommit | undefined): boolean {
@@ -280,27 +253,25 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** A bug of ours: this command fails, and nobody else. */
   #undecided({ askId, command }: CommandMail<Command>, error: unknown): void {
     const reason = errorText(error);
-    this.#logger.error('a command could not be decided', {
-      ...this.#core.idsOf(command),
-      error: error instanceof Error ? error : reason,
-    });
+    const ids = this.#whole.core.idsOf(command);
+    this.#logger.error('a command could not be decided', { ...ids, error: error instanceof Error ? error : reason });
     if (askId !== NOBODY) this.#options.asks.fail(askId, internalError(reason));
-    this.#shell.undecided?.(askId, command, error);
+    this.#whole.shell.undecided?.(askId, command, error);
   }
 
   #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedCommit | undefined): void {
     const message = `the record of this command would have ${largestBytes(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
-    this.#logger.warn('command refused: too large', { ...this.#core.idsOf(command), bytes: largestBytes(encoded) });
+    this.#logger.warn('command refused: too large', { ...this.#whole.core.idsOf(command), bytes: largestBytes(encoded) });
     if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
-    this.#shell.undecided?.(askId, command, new RecordTooLarge(message));
+    this.#whole.shell.undecided?.(askId, command, new RecordTooLarge(message));
   }
 
   #cancel(askId: number): void {
     let handled: Handled<Record, Reply, Effect>;
     let encoded: EncodedCommit | undefined;
     try {
-      handled = this.#core.cancel(askId, this.nowMs());
-      encoded = this.#encode(handled);
+      handled = this.#whole.core.cancel(askId, this.#owner.nowMs());
+      encoded = encodeCommit(this.#options.codec, handled);
     } catch (error) {
       // Whoever waited is gone: what is left of the wait ends with its deadline.
       return this.#logger.error('a cancellation could not be decided', { error: error instanceof Error ? error : String(error) });
@@ -315,9 +286,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     encoded: EncodedCommit | undefined,
   ): void {
     if (encoded !== undefined) this.#owner.wrote(encoded.last.timeMs);
-    this.#core.accept(handled);
-    if (handled.kind === 'commit') for (const record of handled.before ?? []) this.#shell.accepted?.(undefined, record);
-    this.#shell.accepted?.(command, handled.kind === 'commit' ? handled.record : undefined);
+    this.#whole.core.accept(handled);
+    if (handled.kind === 'commit') for (const record of handled.before ?? []) this.#whole.shell.accepted?.(undefined, record);
+    this.#whole.shell.accepted?.(command, handled.kind === 'commit' ? handled.record : undefined);
     switch (handled.kind) {
       case 'commit':
         assert(encoded !== undefined, 'a record is encoded before it is accepted');
@@ -331,7 +302,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
           this.#window.hold(NOBODY, undefined, handled.effects, bytes);
           return this.#owner.silence.begins();
         }
-        for (const effect of handled.effects) this.#shell.act(effect);
+        for (const effect of handled.effects) this.#whole.shell.act(effect);
         return;
       default:
         return unreachable(handled);
@@ -413,7 +384,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   }
 
   #create(journalStart: number): void {
-    this.#tenure = new Tenure(this, this.#options.clock);
+    this.#tenure = new Tenure(this, this.#owner, this.#options.clock);
     this.#memory = this.#options.create(this.#tenure, journalStart);
     this.#parking = this.#newParking(this.#memory);
   }
@@ -449,7 +420,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #activated(epoch: number): void {
     this.#decoded.clear();
     this.#tenure?.begin();
-    this.#shell.activated?.(epoch);
+    this.#whole.shell.activated?.(epoch);
   }
 
   #drop(message: string): void {
@@ -472,14 +443,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   get #whole(): PartitionMemory<Command, Reply, Record, Effect> {
     assert(this.#memory !== undefined, 'there is memory while commands are decided or records replayed');
     return this.#memory;
-  }
-
-  get #core(): PartitionCore<Command, Reply, Record, Effect> {
-    return this.#whole.core;
-  }
-
-  get #shell(): PartitionShell<Command, Reply, Record, Effect> {
-    return this.#whole.shell;
   }
 
   get #backlogged(): boolean {

@@ -50,14 +50,10 @@ export class Parking<Command> {
   readonly #asksOf = new Map<string, number>();
   /** Commands whose state is in memory by now, in the order in which it came. */
   readonly #loaded = new Fifo<Place<Command>>();
-  #count = 0;
+  count = 0;
 
   constructor(options: ParkingOptions<Command>) {
     this.#options = options;
-  }
-
-  get count(): number {
-    return this.#count;
   }
 
   get hasLoaded(): boolean {
@@ -77,7 +73,7 @@ export class Parking<Command> {
       return true;
     }
     const place: Place<Command> = { mail };
-    this.#count += 1;
+    this.count += 1;
     if (mail.askId === NOBODY) prefetch.ownWaits(command);
     else {
       this.#byAsk.set(mail.askId, place);
@@ -117,7 +113,7 @@ export class Parking<Command> {
       this.#forget(mail);
       mails.push(mail);
     }
-    this.#count -= mails.length;
+    this.count -= mails.length;
     return mails;
   }
 
@@ -128,7 +124,7 @@ export class Parking<Command> {
     if (place === undefined || mail === undefined) return undefined;
     place.mail = undefined;
     this.#forget(mail);
-    this.#count -= 1;
+    this.count -= 1;
     return mail;
   }
 
@@ -147,7 +143,7 @@ export class Parking<Command> {
     }
     this.#byAsk.clear();
     this.#asksOf.clear();
-    this.#count -= taken.length;
+    this.count -= taken.length;
     return taken;
   }
 }

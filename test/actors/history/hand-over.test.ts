@@ -57,7 +57,7 @@ class Bench {
   }
 
   #newTenure(): Tenure<never> {
-    const tenure = new Tenure<never>({ submit: () => undefined, nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, this.clock);
+    const tenure = new Tenure<never>({ submit: () => undefined }, { nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, this.clock);
     tenure.begin();
     return tenure;
   }

@@ -112,7 +112,7 @@ class Bench {
         return 0;
       },
     };
-    this.tenure = new Tenure({ submit: () => undefined, nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, this.clock);
+    this.tenure = new Tenure({ submit: () => undefined }, { nowMs: () => 0, fenced: () => {}, claimAnew: () => {} }, this.clock);
     this.tenure.begin();
     this.queue = new TransferQueue({
       shard,

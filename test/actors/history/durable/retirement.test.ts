@@ -18,7 +18,7 @@ function dueWorld(count: number) {
   core.leaveRestInTable();
   let rows = Array.from({ length: count }, (_, n) => ({ namespaceId: 'ns', workflowId: `wf-${n}`, runId: `run-${n}`, forgetMs: 1 }));
   const records: number[] = [];
-  const tenure = new Tenure<HistoryCommand>({ submit: () => undefined, nowMs: () => 2, fenced: () => {}, claimAnew: () => {} }, clock);
+  const tenure = new Tenure<HistoryCommand>({ submit: () => undefined }, { nowMs: () => 2, fenced: () => {}, claimAnew: () => {} }, clock);
   tenure.begin();
   retireDueRuns({
     core,
