@@ -181,11 +181,7 @@ export class HistoryCore {
     return this.changes.retirements;
   }
 
-  /**
-   * What has come of a load, which must not have been given up meanwhile: whoever gives it up lets the commands of its workflow ids go on, and
-   * what it read may be old. `begunAt`: of `beginLoad`. False: runs were deleted since it began, and it may have read one of them. Nothing is
-   * installed, it has to be read again.
-   */
+  /** Not of a load that was given up: commands went on since, and it may be old. False: runs were deleted since `begunAt`, so it is to be read again. */
   installLoaded(loaded: readonly Loaded[], begunAt: number): boolean {
     assert(this.#stateWire !== undefined, 'rows are read with their codec');
     if (this.changes.retirements !== begunAt) return false;
@@ -194,12 +190,7 @@ export class HistoryCore {
     return true;
   }
 
-  /**
-   * Takes a run out of memory; its tasks stay. False: it is not there, someone waits on it, it was put aside, or its row is not what it is.
-   *
-   * A run whose messages to other shards are not answered may leave: while a shard is out of reach there may be any number of them, and
-   * `runOutboxTask` brings the run back for each try.
-   */
+  /** False: it stays. One whose messages to other shards wait may leave: there may be any number of these, and `runOutboxTask` brings them back. */
   evict(runId: string): boolean {
     const run = this.#shard.runs.get(runId);
     const { waiters, queries, speculative, updates, updateWaits } = this.#volatile;

@@ -12,10 +12,7 @@ export function cronProblem(spec: string, nowMs: number): string | undefined {
   return nextTick(schedule, nowMs) === undefined ? never : undefined;
 }
 
-/**
- * From `nowMs` to the first time after `scheduledMs`, when the run before was due, that is not over; in whole seconds, rounded up. A run that was due
- * later than now leaves its time to the next one. Undefined: no run follows.
- */
+/** Whole seconds to the first time after `scheduledMs` that is not over; a run due later than now leaves its time to the next. Undefined: none. */
 export function cronBackoffMs(spec: string, scheduledMs: number, nowMs: number): number | undefined {
   const schedule = spec === '' ? undefined : parseCron(spec);
   if (schedule === undefined) return undefined;

@@ -12,11 +12,7 @@ import { Fifo } from './fifo.ts';
 export class FairLines<Item, Name = string> {
   /** Lines whose turn is next come first. */
   readonly #lines = new Map<Name, Fifo<Item>>();
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
+  length = 0;
 
   push(name: Name, item: Item): void {
     let line = this.#lines.get(name);
@@ -25,14 +21,14 @@ export class FairLines<Item, Name = string> {
       this.#lines.set(name, line);
     }
     line.push(item);
-    this.#length += 1;
+    this.length += 1;
   }
 
   /** The first of the line whose turn it is, which then stands behind the others. undefined: nothing waits. */
   shift(): Item | undefined {
     for (const [name, line] of this.#lines) {
       const item = line.shift();
-      this.#length -= 1;
+      this.length -= 1;
       // Where there is one line alone it keeps its place.
       if (line.length === 0) this.#lines.delete(name);
       else if (this.#lines.size > 1) {

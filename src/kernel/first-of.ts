@@ -4,19 +4,15 @@ import { firstPlace } from './sorted-keys.ts';
 export class FirstOf<T> {
   readonly #max: number;
   readonly #byOrder: (one: T, other: T) => number;
-  readonly #found: T[] = [];
+  readonly found: T[] = [];
 
   constructor(max: number, byOrder: (one: T, other: T) => number) {
     this.#max = max;
     this.#byOrder = byOrder;
   }
 
-  get found(): readonly T[] {
-    return this.#found;
-  }
-
   add(item: T): void {
-    const found = this.#found;
+    const { found } = this;
     const last = found.at(-1);
     if (found.length === this.#max && last !== undefined && this.#byOrder(item, last) > 0) return;
     const place = firstPlace(found.length, (at) => this.#byOrder(found[at] as T, item) >= 0);

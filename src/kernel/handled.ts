@@ -1,7 +1,4 @@
-/**
- * What a pure core makes of one command, before anything has changed. The partition loop gives it back to the core's `accept` once its
- * record is encoded and will be appended; nothing of it leaves the actor before that record, and all earlier ones, are committed.
- */
+/** What a core makes of a command: `accept` gets it once its record is encoded; none of it leaves before that record and all earlier are committed. */
 export type Handled<Record, Reply, Effect> =
   /** Accepted: one record. `reply` undefined = the answer comes later, through a reply effect. */
   | {

@@ -1,9 +1,4 @@
-/**
- * The columns in which a database keeps custom search attributes. There is a fixed number for each type, made with the tables: an attribute
- * that is added takes one, and no table changes while somebody serves.
- *
- * What a namespace may define follows from it: those of its own and those of every namespace together.
- */
+/** Columns for custom search attributes, as many of a type for all namespaces together: made with the tables, which never change while served. */
 import { searchAttributeTypeName } from './indexed-value-types.ts';
 
 /** How many slots each type has, in this order: Text, Keyword, Int, Double, Bool, Datetime, KeywordList. */

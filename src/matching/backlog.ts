@@ -220,10 +220,7 @@ export class Backlog {
 
   // ── What is in memory ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * One more may stand in the lane's window. `ahead`: as many are about to be stored, with so many bytes. Then `evolve` finds room as well,
-   * whichever of those have windows: an offer out of what may become cold would be counted for ever.
-   */
+  /** Room in its window behind `ahead` others, whosever windows those go to: an offer out of what `evolve` makes cold would be counted for ever. */
   hasRoom(key: string, ahead = 0, bytesAhead = 0): boolean {
     const stored = this.lanes.get(key);
     return stored?.cold === undefined && (stored?.tasks.size ?? 0) + ahead < this.#windowMax(stored?.name, ahead, bytesAhead);
@@ -371,10 +368,7 @@ export class Backlog {
     return Math.max(0, count - this.#goneCold.size);
   }
 
-  /**
-   * What that read has found, in order. Answers how many of those that were thought to be cold do not come into memory: a fold removed them, or
-   * their rows cannot be read, and stay as they are. Less than none: of those that nobody had counted some have come.
-   */
+  /** In order. Answers how many fewer come than were thought cold: removed by a fold, or unreadable. Negative: some that nobody had counted came. */
   installRead(stored: StoredLane, read: ColdRead, rows: readonly (TaskState | UnreadTask)[]): number {
     const { cold } = stored;
     assert(cold !== undefined && cold.afterId === read.afterId, `rows behind ${read.afterId} are awaited, not behind ${cold?.afterId}`);

@@ -1,9 +1,4 @@
-/**
- * What a matching host is asked. Plain values only: a command may come from another process. Times are integer milliseconds; the
- * deadline of a poll is when it must be answered, so the edge takes its own margin off before.
- *
- * `T`, the started task, comes from history and goes to the poll's caller: nothing here looks into it.
- */
+/** What a matching host is asked: plain values, times in whole ms. The edge has taken its margin off deadlines. `T`: the started task, opaque here. */
 import type { TaskRow } from './checkpoint/rows.ts';
 import type { EmptyPoll, QueryTask, TaskReply } from './matching-replies.ts';
 import type { ConfigChange, TaskQueueConfig } from './task-queue-config.ts';

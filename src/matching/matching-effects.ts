@@ -36,10 +36,7 @@ export type CancelForwardedPoll = { readonly kind: 'cancelForwardedPoll'; readon
 /** Ask the parent partition; hand its answer back as `forwardedTaskAnswered`, in any case. */
 export type ForwardTask = { readonly kind: 'forwardTask'; readonly correlation: number; readonly command: AddTask };
 
-/**
- * Read stored tasks of this lane of the queue from the table, from behind `afterTaskId`, `max` at most; hand them back as `storedTasksLoaded`, in any
- * case. Where there are fewer than `rowsMin` up to `untilTaskId`, the table is not what was written there.
- */
+/** Read a lane's rows behind `afterTaskId`; `storedTasksLoaded` answers in any case. Fewer than `rowsMin` up to `untilTaskId`: the table is damaged. */
 export type LoadStoredTasks = {
   readonly kind: 'loadStoredTasks';
   readonly queue: TaskQueuePartition;

@@ -1,7 +1,4 @@
-/**
- * The rate limits of a whole queue, and of each of its fairness keys, at its root partition; while there is one, child partitions match nothing
- * themselves. A lane whose next task may not go out for its key is held, and others have their turns.
- */
+/** Rates of a queue and of its fairness keys, at its root: children match nothing while there is one. A lane whose next key must wait is held. */
 import { laneKey } from '../kernel/task-queue.ts';
 import { armQueue, type HostParts, Life, type LoadedQueue, type Offer } from './loaded-queue.ts';
 import { Tally } from '../kernel/tally.ts';

@@ -6,15 +6,11 @@ const none: readonly number[] = [];
 export class Removals {
   readonly #limits: MatchingLimits;
   readonly #ids = new Set<number>();
-  #dueMs = Infinity;
+  /** When they must be journaled; Infinity = there are none. */
+  dueMs = Infinity;
 
   constructor(limits: MatchingLimits) {
     this.#limits = limits;
-  }
-
-  /** When they must be journaled; Infinity = there are none. */
-  get dueMs(): number {
-    return this.#dueMs;
   }
 
   has(storedId: number): boolean {
@@ -31,24 +27,24 @@ export class Removals {
 
   add(storedId: number, nowMs: number): void {
     this.#ids.add(storedId);
-    if (this.#dueMs === Infinity) this.#dueMs = nowMs + this.#limits.removalsFlushMs;
+    if (this.dueMs === Infinity) this.dueMs = nowMs + this.#limits.removalsFlushMs;
   }
 
   /** Removals go with the command that is being handled. */
   hasten(nowMs: number): void {
-    if (this.#ids.size > 0) this.#dueMs = Math.min(this.#dueMs, nowMs);
+    if (this.#ids.size > 0) this.dueMs = Math.min(this.dueMs, nowMs);
   }
 
   setBack(byMs: number): void {
-    this.#dueMs -= byMs;
+    this.dueMs -= byMs;
   }
 
   /** Removals that go into a record now: a full one's worth, or none before their time unless there is a record anyway. */
   take(nowMs: number, withRecord: boolean): readonly number[] {
-    if (this.#ids.size === 0 || (!withRecord && this.#dueMs > nowMs)) return none;
+    if (this.#ids.size === 0 || (!withRecord && this.dueMs > nowMs)) return none;
     const taken = [...this.#ids].slice(0, this.#limits.removalsPerRecordMax);
     for (const id of taken) this.#ids.delete(id);
-    this.#dueMs = this.#ids.size > 0 ? nowMs + this.#limits.removalsFlushMs : Infinity;
+    this.dueMs = this.#ids.size > 0 ? nowMs + this.#limits.removalsFlushMs : Infinity;
     return taken;
   }
 }

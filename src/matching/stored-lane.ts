@@ -4,10 +4,7 @@ import type { MatchingTask } from './matching-tasks.ts';
 
 export type StoredTask = { readonly id: number; readonly lane: StoredLane; readonly task: MatchingTask; readonly storedAtMs: number };
 
-/**
- * Of one lane: those with ids above `afterId`, up to `untilId`. `count`: how many they are, beside those that are uncounted. `left`: how many ever
- * left memory. `sinceMs`: when one close before them was stored.
- */
+/** Ids above `afterId`, up to `untilId`. `count`: of those counted. `left`: how many ever left memory. `sinceMs`: when one close before was stored. */
 export type ColdTasks = { afterId: number; untilId: number; count: number; left: number; sinceMs: number; uncounted: IdRange | undefined };
 
 /** Ids above `afterId`, up to `untilId`. */

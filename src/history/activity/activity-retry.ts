@@ -10,7 +10,7 @@ export function decideRetry(activity: Activity, failure: FailureFacts, nowMs: nu
   const { retryPolicy: policy, scheduleToCloseTimeoutMs } = attributesOf(activity);
   if (policy === undefined) return noRetry(retryState.retryPolicyNotSet);
   if (activity.cancelRequestedEventId !== 0) return noRetry(retryState.cancelRequested);
-  if (failure.kind === 'timeout' && endsTheActivity(failure.type)) return noRetry(retryState.timeout);
+  if (failure.kind === 'timeout' && lastTimeouts.has(failure.type)) return noRetry(retryState.timeout);
   if (!isRetryable(failure, policy.nonRetryableErrorTypes)) return noRetry(retryState.nonRetryableFailure);
   const { pause, attemptsReset = false } = activity.operations ?? {};
   // An attempt that ran when the attempts were reset counts as none.
@@ -26,6 +26,4 @@ export function decideRetry(activity: Activity, failure: FailureFacts, nowMs: nu
 }
 
 /** Waiting too long for a worker, or in all, does not get better by trying again. */
-function endsTheActivity(timeoutType: string): boolean {
-  return timeoutType === 'TemporalTimeout:ScheduleToStart' || timeoutType === 'TemporalTimeout:ScheduleToClose';
-}
+const lastTimeouts: ReadonlySet<string> = new Set(['TemporalTimeout:ScheduleToStart', 'TemporalTimeout:ScheduleToClose']);

@@ -20,11 +20,8 @@ export function requestCancelActivityTask(
   const activity = run.run.activities.get(scheduledEventId);
   const isRefused = activity === undefined ? !closeIsBuffered(completion, scheduledEventId) : activity.cancelRequestedEventId !== 0;
   if (isRefused) return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
-  const requestedEventId = run.add(
-    'activityTaskCancelRequested',
-    { scheduledEventId, workflowTaskCompletedEventId: completedEventId },
-    commandMeta(command),
-  );
+  const attributes = { scheduledEventId, workflowTaskCompletedEventId: completedEventId };
+  const requestedEventId = run.add('activityTaskCancelRequested', attributes, commandMeta(command));
   if (activity === undefined || activity.startedTimeMs !== 0) return undefined;
   writeStartedEvent(run, scheduledEventId);
   // Written like an event from outside, behind the events of the commands.

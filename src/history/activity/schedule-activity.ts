@@ -37,22 +37,19 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
   }
   if (run.run.activityIds.has(a.activityId)) return bad('scheduleActivityDuplicateId', `${impossible}, ActivityID: ${a.activityId}`);
 
-  const scheduledEventId = run.add(
-    'activityTaskScheduled',
-    {
-      activityId: a.activityId,
-      activityType: { name: a.activityType },
-      taskQueue: queue,
-      header: a.header,
-      input: a.input,
-      ...normalisedTimeouts(a, run.run.start.runTimeoutMs),
-      workflowTaskCompletedEventId: completion.completedEventId,
-      retryPolicy,
-      useWorkflowBuildId: a.useWorkflowBuildId,
-      priority: a.priority,
-    },
-    commandMeta(command),
-  );
+  const attributes = {
+    activityId: a.activityId,
+    activityType: { name: a.activityType },
+    taskQueue: queue,
+    header: a.header,
+    input: a.input,
+    ...normalisedTimeouts(a, run.run.start.runTimeoutMs),
+    workflowTaskCompletedEventId: completion.completedEventId,
+    retryPolicy,
+    useWorkflowBuildId: a.useWorkflowBuildId,
+    priority: a.priority,
+  };
+  const scheduledEventId = run.add('activityTaskScheduled', attributes, commandMeta(command));
   if (a.requestEagerExecution && run.run.pause === undefined) completion.eager.push(scheduledEventId);
   else offerActivity(run, scheduledEventId);
   return undefined;
@@ -80,10 +77,7 @@ export function timeoutProblem(a: ActivityTimeouts, activityId: string, activity
   return undefined;
 }
 
-/**
- * Schedule-to-close given: it bounds the others and stands in for those not given. Else it, and schedule-to-start, are the run's
- * timeout. 0 = unlimited, for the run's timeout as well. Nothing outlasts the run; a heartbeat timeout not the attempt.
- */
+/** 0 = unlimited. Schedule-to-close bounds the others and stands in for them; else it is the run's timeout, as schedule-to-start is. */
 export function normalisedTimeouts(a: ActivityTimeouts, runTimeoutMs: number): ActivityTimeouts {
   let scheduleToClose = a.scheduleToCloseTimeoutMs;
   let scheduleToStart = a.scheduleToStartTimeoutMs;

@@ -39,10 +39,7 @@ export function finishStartChild(run: RunDraft, task: TaskOf<'startChild'>, outc
   ensureWorkflowTask(run);
 }
 
-/**
- * The parent closed before it knew that this child had started: its close policy is applied now, unless a run goes on that has this child. A
- * child that is left alone gets the first workflow task that its parent would have let out.
- */
+/** The parent closed before it knew of the start. A child left alone gets the first workflow task that its parent would have let out. */
 export function followClosePolicy(draft: Draft, task: TaskOf<'startChild'>, runId: string): void {
   const { key, sender, initiatedEventId, parentClosePolicy: policy = parentClosePolicy.terminate } = task;
   const parent = sender ?? starterOf(draft, task);

@@ -52,10 +52,7 @@ export type StartAttributes = {
   readonly cronSchedule: string;
 };
 
-/**
- * Values of `temporal.api.enums.v1.WorkflowIdReusePolicy` (1 allow, 2 failed only, 3 reject) and `WorkflowIdConflictPolicy` (1 fail, 2 use,
- * 3 terminate). The edge has applied the defaults and translated TERMINATE_IF_RUNNING.
- */
+/** Reuse: 1 allow, 2 failed only, 3 reject; conflict: 1 fail, 2 use, 3 terminate. The edge has applied defaults and translated TERMINATE_IF_RUNNING. */
 export type IdPolicies = { readonly reusePolicy: 1 | 2 | 3; readonly conflictPolicy: 1 | 2 | 3 };
 
 export type ParentLink = RunKey & {
@@ -144,10 +141,7 @@ export type FindChild = { readonly kind: 'findChild'; readonly key: RunKey; read
 /** A parent has recorded that its child started: the child's first workflow task may go out. Reply: Done; idempotent. */
 export type ScheduleFirstWorkflowTask = { readonly kind: 'scheduleFirstWorkflowTask'; readonly key: RunKey };
 
-/**
- * Matching has a poll for this task: record its start. Reply: StartedWorkflowTask; rejected: task-not-found when the task is gone,
- * was started by another poll request, or is stale. The same `pollRequestId` gets the same answer again.
- */
+/** Reply: StartedWorkflowTask, again for the same `pollRequestId`; rejected: task-not-found when it is gone, stale, or another poll's. */
 export type StartWorkflowTask = {
   readonly kind: 'startWorkflowTask';
   readonly key: RunKey;
@@ -277,10 +271,7 @@ export type DescribeWorkflow = { readonly kind: 'describeWorkflow'; readonly key
 /** Describes a run for operators, with the ids under which its shard keeps what is pending. Reply: MutableState. */
 export type DescribeMutableState = { readonly kind: 'describeMutableState'; readonly key: RunKey };
 
-/**
- * Where a run's history stands: at once, or, with `waitBeyondEventId` >= 0, as soon as the run has an event beyond that id or is closed
- * (`waitForClose`: only when closed). The router answers `deadline` when the wait's time is over.
- */
+/** Answered at once, or when the run has an event beyond `waitBeyondEventId` (-1: no wait) or is closed. The router ends the wait with `deadline`. */
 export type GetHistoryPosition = {
   readonly kind: 'getHistoryPosition';
   readonly key: RunKey;

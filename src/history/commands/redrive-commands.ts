@@ -4,10 +4,7 @@ import type { RunKey } from '../../kernel/run-key.ts';
 /** A letter as often as it may be executed: once for each of its generations. `queue`: its number, in its incarnation (kernel/queue-incarnation.ts). */
 export type LetterName = { readonly queue: number; readonly messageId: number; readonly generation: number };
 
-/**
- * The task of this letter is to be executed, by the same code as any other and once, however often it is asked for. Reply: LetterExecuted, when
- * the outcome is committed; LettersUnconfirmed, when there are too many of those; rejected: busy-workflow, when it cannot be begun now.
- */
+/** Executes the letter's task, once, however often it is asked for. Answered when the outcome is committed; rejected: busy-workflow. */
 export type ExecuteLetter = {
   readonly kind: 'executeLetter';
   /** The run of the task, whose shard is asked. */
@@ -22,10 +19,7 @@ export type ExecuteLetter = {
 /** What has come of it is in its queue's journal: the mark may go. Reply: Done, also when there is none. */
 export type ConfirmLetter = { readonly kind: 'confirmLetter'; readonly letter: LetterName };
 
-/**
- * The letter is to be purged, or nobody knows what came of it: its task is not to be executed any more. Reply: LetterWithdrawn, when that is
- * committed, also when there is no such task; LetterExecuted, when it has ended; rejected: busy-workflow, when it may be executed already.
- */
+/** Its task is not to be executed any more. Reply: LetterWithdrawn, also of no such task; LetterExecuted, if it has ended; rejected: busy-workflow. */
 export type WithdrawLetter = { readonly kind: 'withdrawLetter'; readonly key: RunKey; readonly letter: LetterName };
 
 export type ListLetterMarks = { readonly kind: 'listLetterMarks'; readonly queue: number };

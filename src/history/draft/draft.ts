@@ -286,17 +286,13 @@ export class RunDraft {
   readonly run: Run;
   readonly events: RecordedEvent[] = [];
   readonly facts: PlacedFact[] = [];
-  #touched = false;
+  changed = false;
+  forgotten = false;
   #writing = false;
-  #forgotten = false;
 
   constructor(draft: Draft, run: Run) {
     this.draft = draft;
     this.run = run;
-  }
-
-  get changed(): boolean {
-    return this.#touched;
   }
 
   toChange(): RunChange {
@@ -348,7 +344,7 @@ export class RunDraft {
 
   addFact(fact: RunFact): void {
     this.ensureReal();
-    this.#touched = true;
+    this.changed = true;
     this.facts.push({ afterEvents: this.events.length, fact });
     evolveFact(this.run, fact, this.draft.nowMs, this.draft.wire);
   }
@@ -362,17 +358,13 @@ export class RunDraft {
 
   /** Nothing of the run stays. The last that is decided about it. */
   forget(): void {
-    this.#forgotten = true;
+    this.forgotten = true;
     this.addShardFact({ kind: 'runForgotten' });
-  }
-
-  get forgotten(): boolean {
-    return this.#forgotten;
   }
 
   /** What changes the shard around the run: the fork does not show it. */
   addShardFact(fact: ShardFact): void {
-    this.#touched = true;
+    this.changed = true;
     this.facts.push({ afterEvents: this.events.length, fact });
   }
 
@@ -390,7 +382,7 @@ export class RunDraft {
   }
 
   copy(recorded: RecordedEvent): void {
-    this.#touched = true;
+    this.changed = true;
     this.events.push(recorded);
     evolveRecorded(this.run, recorded, this.draft.wire);
   }

@@ -1,7 +1,4 @@
-/**
- * What an event does to its run, from history alone; facts refine it (evolve-fact.ts). Buffered events come through here twice, the second time
- * when they get their place in history: removing what is already gone and setting what is already set are therefore no errors here.
- */
+/** What an event does to its run; facts refine it. A buffered event comes twice, the second time with its id: to set or remove again is no error. */
 import { unreachable } from '../../kernel/assert.ts';
 import { status, timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';

@@ -18,16 +18,13 @@ export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkfl
   if (refusal !== undefined) return refusal;
   if (run.cancelRequested) return { kind: 'done' };
   const cancelling = draft.open(run);
-  cancelling.addOrBuffer(
-    'workflowExecutionCancelRequested',
-    {
-      cause: command.cause,
-      externalInitiatedEventId: command.external?.initiatedEventId ?? 0,
-      externalWorkflowExecution: command.external?.execution,
-      identity: command.identity,
-    },
-    { links: command.links },
-  );
+  const attributes = {
+    cause: command.cause,
+    externalInitiatedEventId: command.external?.initiatedEventId ?? 0,
+    externalWorkflowExecution: command.external?.execution,
+    identity: command.identity,
+  };
+  cancelling.addOrBuffer('workflowExecutionCancelRequested', attributes, { links: command.links });
   // Unlike a signal, a cancellation does not wait for the end of a backoff.
   cancelling.finishTask(run.backoffTaskId);
   ensureWorkflowTask(cancelling);

@@ -19,16 +19,13 @@ export function recordMarker(completion: Completion, command: CommandOfType<'rec
   let bytes = 0;
   for (const [name, payloads] of a.details) bytes += name.length + payloads.length;
   if (bytes > limits.blobBytesMax) return tooLarge(cause, 'RecordMarkerCommandAttributes.Details exceeds size limit.');
-  completion.run.add(
-    'markerRecorded',
-    {
-      markerName: a.markerName,
-      details: a.details,
-      workflowTaskCompletedEventId: completion.completedEventId,
-      header: a.header,
-      failure: a.failure,
-    },
-    commandMeta(command),
-  );
+  const attributes = {
+    markerName: a.markerName,
+    details: a.details,
+    workflowTaskCompletedEventId: completion.completedEventId,
+    header: a.header,
+    failure: a.failure,
+  };
+  completion.run.add('markerRecorded', attributes, commandMeta(command));
   return undefined;
 }

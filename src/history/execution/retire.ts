@@ -45,10 +45,7 @@ function isOver(draft: Draft, key: RunKey): boolean {
   return timer !== undefined && timer.fireTimeMs <= nowMs;
 }
 
-/**
- * True: the run's parent or a child has not heard of its end, because that one's shard has been out of reach. Were the run forgotten now,
- * its parent would wait for ever, or its child go on for ever. A run that was put aside waits for a person, but not beyond its retention.
- */
+/** A parent or a child has not heard of its end, and would wait, or go on, for ever. A run that was put aside is not kept beyond its retention. */
 function isStillNeeded({ shard }: Draft, { runId }: RunKey): boolean {
   return shard.undelivered.has(runId) && !shard.aside.has(runId);
 }

@@ -57,19 +57,16 @@ export type AfterSignal = {
 };
 
 export function writeSignal(run: RunDraft, signal: SignalAttributes, after: AfterSignal): void {
-  run.addOrBuffer(
-    'workflowExecutionSignaled',
-    {
-      signalName: signal.signalName,
-      input: signal.input,
-      identity: signal.identity,
-      header: signal.header,
-      skipGenerateWorkflowTask: false,
-      externalWorkflowExecution: signal.externalWorkflowExecution,
-      requestId: signal.requestId,
-    },
-    { links: signal.links },
-  );
+  const attributes = {
+    signalName: signal.signalName,
+    input: signal.input,
+    identity: signal.identity,
+    header: signal.header,
+    skipGenerateWorkflowTask: false,
+    externalWorkflowExecution: signal.externalWorkflowExecution,
+    requestId: signal.requestId,
+  };
+  run.addOrBuffer('workflowExecutionSignaled', attributes, { links: signal.links });
   if (after.scheduleWorkflowTask === false) return;
   if (!isInFirstBackoff(run.run)) ensureWorkflowTask(run);
   else if (after.skipBackoff === true) {

@@ -224,13 +224,11 @@ function noRoom(message: string): Rejected {
 }
 
 function beginInstead(draft: Draft, current: RunView | undefined, command: StartWorkflow | SignalWithStartWorkflow): RunDraft {
-  if (current !== undefined && isRunning(current)) terminateForNewRun(draft, current, command.newRunId);
+  if (current !== undefined && isRunning(current)) {
+    const details = draft.wire.encodePayloads([JSON.stringify(`terminated by new runID: ${command.newRunId}`)]);
+    terminateByServer(draft.open(current), 'TerminateIfRunning WorkflowIdReusePolicy', details);
+  }
   return begin(draft, command);
-}
-
-function terminateForNewRun(draft: Draft, run: RunView, newRunId: string): void {
-  const details = draft.wire.encodePayloads([JSON.stringify(`terminated by new runID: ${newRunId}`)]);
-  terminateByServer(draft.open(run), 'TerminateIfRunning WorkflowIdReusePolicy', details);
 }
 
 const noRelations: Pick<StartWorkflow, 'parent' | 'scheduled'> = { parent: undefined };

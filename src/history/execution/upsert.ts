@@ -24,11 +24,8 @@ export function upsertWorkflowSearchAttributes(
   }
   const excess = excessProblem(completion, merged);
   if (excess !== undefined) return bad(cause, `UpsertWorkflowSearchAttributesCommandAttributes ${excess}`);
-  run.add(
-    'upsertWorkflowSearchAttributes',
-    { workflowTaskCompletedEventId: completedEventId, searchAttributes: a.searchAttributes },
-    commandMeta(command),
-  );
+  const attributes = { workflowTaskCompletedEventId: completedEventId, searchAttributes: a.searchAttributes };
+  run.add('upsertWorkflowSearchAttributes', attributes, commandMeta(command));
   return undefined;
 }
 
@@ -51,11 +48,8 @@ export function modifyWorkflowProperties(
   if (mergedProblem !== undefined) return tooLarge(cause, `${where} ${mergedProblem}`);
   const excess = excessProblem(completion, merged);
   if (excess !== undefined) return bad(cause, `${where} ${excess}`);
-  run.add(
-    'workflowPropertiesModified',
-    { workflowTaskCompletedEventId: completedEventId, upsertedMemo: a.upsertedMemo },
-    commandMeta(command),
-  );
+  const attributes = { workflowTaskCompletedEventId: completedEventId, upsertedMemo: a.upsertedMemo };
+  run.add('workflowPropertiesModified', attributes, commandMeta(command));
   return undefined;
 }
 

@@ -42,19 +42,16 @@ export function requestCancelExternalWorkflowExecution(
     return bad('pendingRequestCancelLimitExceeded', detail);
   }
   const target = targetOf(completion, a.namespaceId, { workflowId, runId });
-  const initiatedEventId = run.add(
-    'requestCancelExternalWorkflowExecutionInitiated',
-    {
-      workflowTaskCompletedEventId: completedEventId,
-      namespace: namespace === '' ? run.run.namespace : namespace,
-      workflowExecution: { workflowId, runId },
-      control: a.control,
-      childWorkflowOnly: a.childWorkflowOnly,
-      reason: a.reason,
-      namespaceId: target.namespaceId,
-    },
-    commandMeta(command),
-  );
+  const attributes = {
+    workflowTaskCompletedEventId: completedEventId,
+    namespace: namespace === '' ? run.run.namespace : namespace,
+    workflowExecution: { workflowId, runId },
+    control: a.control,
+    childWorkflowOnly: a.childWorkflowOnly,
+    reason: a.reason,
+    namespaceId: target.namespaceId,
+  };
+  const initiatedEventId = run.add('requestCancelExternalWorkflowExecutionInitiated', attributes, commandMeta(command));
   if (isSelf(completion, target)) {
     completion.cancelsOfItself++;
     failExternalCancel(run, initiatedEventId, externalFailedCause.externalWorkflowExecutionNotFound);
@@ -96,21 +93,18 @@ export function signalExternalWorkflowExecution(
   if (exceedsBlob(completion, a.input))
     return tooLarge(cause, 'SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.');
   const target = targetOf(completion, a.namespaceId, { workflowId, runId });
-  const initiatedEventId = run.add(
-    'signalExternalWorkflowExecutionInitiated',
-    {
-      workflowTaskCompletedEventId: completedEventId,
-      namespace: namespace === '' ? run.run.namespace : namespace,
-      workflowExecution: { workflowId, runId },
-      signalName,
-      input: a.input,
-      control: a.control,
-      childWorkflowOnly: a.childWorkflowOnly,
-      header: a.header,
-      namespaceId: target.namespaceId,
-    },
-    commandMeta(command),
-  );
+  const attributes = {
+    workflowTaskCompletedEventId: completedEventId,
+    namespace: namespace === '' ? run.run.namespace : namespace,
+    workflowExecution: { workflowId, runId },
+    signalName,
+    input: a.input,
+    control: a.control,
+    childWorkflowOnly: a.childWorkflowOnly,
+    header: a.header,
+    namespaceId: target.namespaceId,
+  };
+  const initiatedEventId = run.add('signalExternalWorkflowExecutionInitiated', attributes, commandMeta(command));
   if (isSelf(completion, target)) {
     completion.signalsToItself++;
     failExternalSignal(run, initiatedEventId, externalFailedCause.externalWorkflowExecutionNotFound);

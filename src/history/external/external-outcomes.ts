@@ -1,7 +1,7 @@
 /** Signals and cancel requests to other workflows: what their targets made of them. */
 import { assert, unreachable } from '../../kernel/assert.ts';
 import type { OutboxOutcome } from '../commands/history-commands.ts';
-import type { WorkflowExecution } from '../generated/public-api.ts';
+import type { AttributesOf } from '../generated/public-api.ts';
 import type { RunDraft } from '../draft/draft.ts';
 import type { ExternalRequest } from '../run/state.ts';
 import { externalFailedCause } from '../generated/enums.ts';
@@ -29,15 +29,7 @@ export function finishExternalCancel(run: RunDraft, initiatedEventId: number, ou
   ensureWorkflowTask(run);
 }
 
-type FailedAttributes = {
-  readonly cause: number;
-  readonly workflowTaskCompletedEventId: number;
-  readonly namespace: string;
-  readonly workflowExecution: WorkflowExecution;
-  readonly initiatedEventId: number;
-  readonly control: string;
-  readonly namespaceId: string;
-};
+type FailedAttributes = AttributesOf['signalExternalWorkflowExecutionFailed'];
 
 /** Written like an event from outside, also from within a completion: behind the events of the commands. */
 export function failExternalSignal(run: RunDraft, initiatedEventId: number, cause: number): void {

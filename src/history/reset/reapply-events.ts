@@ -27,10 +27,7 @@ export function reapplyEvents(run: RunDraft, events: readonly HistoryEvent[], { 
   }
 }
 
-/**
- * Who waits for updates in the run, or will with these events: their ends are its to tell. What reapplyEvents brings along, by update and request: the
- * id alone says too little, for two runs of a chain may have had an update of the same one, and a run that was reset before may have been asked more.
- */
+/** Updates, by id and request, whose ends this run will tell. The id alone says too little: two runs of a chain may have had the same one. */
 export function attachmentsOf({ run, draft }: RunDraft, events: readonly HistoryEvent[]): ReadonlySet<string> {
   const known = new Set([...run.updates.values()].map(({ updateId }) => updateId));
   const open = new Set([...run.updates.values()].flatMap(({ updateId, completedEventId }) => (completedEventId === 0 ? [updateId] : [])));

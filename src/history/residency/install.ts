@@ -130,10 +130,7 @@ export type Loaded = {
   readonly key: LoadKey;
   /** What the load found: for `current` and `run` the newest run of the workflow id; for a child start the run that was made. undefined: none. */
   readonly currentRunId: string | undefined;
-  /**
-   * `current`: that run. `run`: the one that the key names. undefined: it is not there, or a child start was asked for. Without a current run id,
-   * for `current` and a child start: that id cannot be read, nor can this.
-   */
+  /** Of `run` the one that the key names, of `current` that one; undefined: none. Where the id above is missing beside it, neither can be read. */
   readonly run: StoredRun | undefined;
 };
 

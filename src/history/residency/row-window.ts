@@ -18,7 +18,7 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
   protected readonly shard: Shard;
   protected readonly wire: StateWire;
   readonly #changes: Changes;
-  #page: Page | undefined;
+  protected page: Page | undefined;
 
   constructor(shard: Shard, changes: Changes, wire: StateWire) {
     this.shard = shard;
@@ -27,11 +27,7 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
   }
 
   get isReading(): boolean {
-    return this.#page !== undefined;
-  }
-
-  protected get page(): Page | undefined {
-    return this.#page;
+    return this.page !== undefined;
   }
 
   /** The time has come to read a page. A few comparisons. */
@@ -43,9 +39,9 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
   abstract get wakeMs(): number;
 
   begin(nowMs: number): Page {
-    assert(this.#page === undefined, 'one page at a time');
-    this.#page = this.nextPage(nowMs);
-    return this.#page;
+    assert(this.page === undefined, 'one page at a time');
+    this.page = this.nextPage(nowMs);
+    return this.page;
   }
 
   /** A row of the page. Throws what cannot be decoded; then that task is none. */
@@ -57,15 +53,15 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
   }
 
   end(rows: readonly Row[], nowMs: number): void {
-    const page = this.#page;
+    const page = this.page;
     assert(page !== undefined, 'a page was begun');
-    this.#page = undefined;
+    this.page = undefined;
     this.ended(page, rows, nowMs);
   }
 
   /** The page could not be read. */
   abandon(): void {
-    this.#page = undefined;
+    this.page = undefined;
   }
 
   /** After a checkpoint is durable, before what may leave does. */

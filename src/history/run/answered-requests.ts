@@ -1,6 +1,5 @@
 /**
- * Operators' requests that a run, or an activity of it, has answered: a client whose answer was lost asks once more, perhaps after somebody else
- * has taken back what it asked for. And signals that an earlier run of the chain has had.
+ * Requests of operators, and signals of earlier runs of the chain, that were answered: whoever lost the answer asks again, perhaps too late.
  *
  *     pause A ─▶ unpause B ─▶ pause A, late ─▶ answered as it was, and nothing happens
  *     signal S ─▶ continued as new ─▶ signal S, late ─▶ likewise

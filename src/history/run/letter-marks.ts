@@ -1,6 +1,5 @@
 /**
- * Which letters of dead letter queues this shard has executed again, or is executing: so that a letter is executed once, however often it is
- * asked for.
+ * Which dead letters this shard has executed again, or is executing: each is executed once, however often it is asked for.
  *
  *     executeLetter ─▶ pending: its task waits under a new id ─▶ ended: applied, noop or failed ── confirmLetter ─▶ no mark
  */
@@ -85,10 +84,9 @@ export class LetterMarks {
 
   /** `namespaceId`: of its record, for one that was not begun. */
   end({ letter, outcome }: EndedLetter, namespaceId: string): void {
-    this.#set(
-      { letter, taskId: this.get(letter)?.taskId ?? 0, outcome },
-      this.get(letter) === undefined ? namespaceId : this.#namespaceOf(letter),
-    );
+    const known = this.get(letter);
+    const own = known === undefined ? namespaceId : this.#queues.get(letter.queue)?.namespaces.get(letter.messageId);
+    this.#set({ letter, taskId: known?.taskId ?? 0, outcome }, own);
   }
 
   /** The run is deleted, and the task waited aside. */
@@ -120,10 +118,6 @@ export class LetterMarks {
     if (namespaceId !== undefined) queue.namespaces.set(letter.messageId, namespaceId);
     this.#counted(queue, mark, 1);
     this.#queues.set(letter.queue, queue);
-  }
-
-  #namespaceOf({ queue, messageId }: LetterName): string | undefined {
-    return this.#queues.get(queue)?.namespaces.get(messageId);
   }
 
   #counted(queue: MarksOfQueue, mark: LetterMark, more: 1 | -1): void {

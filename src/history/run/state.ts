@@ -1,9 +1,4 @@
-/**
- * The durable state of one history shard: what its journal adds up to. Only `evolve` changes it, through `Shard` (shard/shard.ts).
- *
- * Runs, sets and queues are changed in place; everything inside them (an activity, a workflow task) is replaced, never changed, so
- * that a draft can share it (see pending.ts).
- */
+/** The durable state of a history shard, changed by `evolve` alone. What runs and sets hold is replaced, never changed: drafts share it. */
 import type { AskedByOperator } from '../commands/operation-commands.ts';
 import type { AnsweredRequests } from './answered-requests.ts';
 import { type Callback, noCallbacks } from './callback.ts';

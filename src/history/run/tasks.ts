@@ -30,10 +30,7 @@ export type Sender = {
 /** `sender`: of a run that was deleted before its message was delivered. `evolve` leaves it with the task. */
 type OutboxOf<Kind extends string> = TransferOf<Kind> & { readonly sender?: Sender };
 
-/**
- * `atMatching`: the journal of its queue has it, and offers it until it is started, obsolete or expired; so no takeover of this shard does. `evolve`
- * leaves it with the task, for as long as that is pending: what puts its subject into a queue again (an attempt, another queue) is another task.
- */
+/** `atMatching`: the journal of its queue offers it from now on, so no takeover does. What puts its subject into a queue again is another task. */
 type DispatchOf<Kind extends string> = TransferOf<Kind> & {
   readonly scheduledEventId: number;
   readonly stamp: number;

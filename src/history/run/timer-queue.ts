@@ -19,9 +19,8 @@ const behindAll: TaskPlace = { fireTimeMs: Infinity, taskId: Infinity };
 export const beforeAll: TaskPlace = { fireTimeMs: -Infinity, taskId: -Infinity };
 
 /** `next` drops heap entries that no longer count: nothing that anyone could see. */
-export type TimerView = Pick<
-  TimerQueue,
-  'size' | 'get' | 'values' | 'next' | 'due' | 'firstDue' | 'horizon' | 'near' | 'far' | 'isFar' | 'placeOf'
+export type TimerView = Readonly<
+  Pick<TimerQueue, 'size' | 'get' | 'values' | 'next' | 'due' | 'firstDue' | 'horizon' | 'near' | 'far' | 'isFar' | 'placeOf'>
 >;
 
 const heapEntriesKept = 1024;
@@ -33,27 +32,14 @@ export class TimerQueue {
   #heap: TaskPlace[] = [];
   /** Task id -> the time of the heap entry that counts. Nearly always empty. */
   readonly #postponed = new Map<number, number>();
-  #horizon = behindAll;
-  #near = 0;
-  #far = 0;
+  /** All timers up to there are here. */
+  horizon = behindAll;
+  /** How many are here up to the horizon, and beyond it. */
+  near = 0;
+  far = 0;
 
   get size(): number {
     return this.#tasks.size;
-  }
-
-  /** All timers up to there are here. */
-  get horizon(): TaskPlace {
-    return this.#horizon;
-  }
-
-  /** How many are here up to the horizon. */
-  get near(): number {
-    return this.#near;
-  }
-
-  /** How many are here beyond it. */
-  get far(): number {
-    return this.#far;
   }
 
   get(taskId: number): TimerTask | undefined {
@@ -82,14 +68,14 @@ export class TimerQueue {
   }
 
   isFar(task: TimerTask): boolean {
-    return task.kind !== 'retention' && byPlace(task, this.#horizon) > 0;
+    return task.kind !== 'retention' && byPlace(task, this.horizon) > 0;
   }
 
   /** Whoever moves it further has brought all up to there. */
   moveHorizon(place: TaskPlace): void {
-    this.#horizon = place;
-    this.#near = 0;
-    this.#far = 0;
+    this.horizon = place;
+    this.near = 0;
+    this.far = 0;
     for (const task of this.#tasks.values()) this.#count(task, 1);
   }
 
@@ -126,7 +112,7 @@ export class TimerQueue {
 
   /** All that are due, in no order; undefined: to find them takes more than `visitsMax` looks, or they are not all here. */
   due(nowMs: number, visitsMax: number): ReadonlySet<TimerTask> | undefined {
-    if (this.#postponed.size > visitsMax || this.#horizon.fireTimeMs <= nowMs) return undefined;
+    if (this.#postponed.size > visitsMax || this.horizon.fireTimeMs <= nowMs) return undefined;
     // One that was removed and added again has two entries; so has one that was postponed, or the later one alone.
     const due = new Set<TimerTask>();
     for (const taskId of this.#postponed.keys()) {
@@ -172,14 +158,10 @@ export class TimerQueue {
   }
 
   #count(task: TimerTask, by: 1 | -1): void {
-    if (task.kind === 'retention' || this.#isBeside(task)) return;
-    if (byPlace(task, this.#horizon) > 0) this.#far += by;
-    else this.#near += by;
-  }
-
-  /** The timer is being run, or was: however many do not get done, the window brings what comes behind them. */
-  #isBeside(task: TimerTask): boolean {
-    return runsBeside(task) && this.#postponed.has(task.taskId);
+    // One that is being run, or was: however many do not get done, the window brings what comes behind them.
+    if (task.kind === 'retention' || (runsBeside(task) && this.#postponed.has(task.taskId))) return;
+    if (byPlace(task, this.horizon) > 0) this.far += by;
+    else this.near += by;
   }
 
   #counts({ fireTimeMs, taskId }: TaskPlace): boolean {

@@ -1,10 +1,7 @@
 import { unreachable } from '../../kernel/assert.ts';
 import type { Own, RunView } from './state.ts';
 
-/**
- * The task ids of a run's timers, but for retention and callbacks; among them ids of timers that have ended, and 0. There is no index by run,
- * for which every command would pay: whatever a timer is for remembers its id (`rememberTask`).
- */
+/** Ids of a run's timers but retention and callbacks, also of ended ones, and 0. No index by run, for which every command would pay. */
 export function* timersOf(run: RunView): Iterable<number> {
   yield run.timeoutTaskId;
   yield run.backoffTaskId;

@@ -14,7 +14,7 @@
 import type { EventOf } from './events.ts';
 import { callbackState } from '../generated/enums.ts';
 import type { HistoryWire } from './history-replies.ts';
-import type { Run, RunView, WorkflowUpdate } from './state.ts';
+import type { Run, RunView } from './state.ts';
 import { type Callback, withAttached } from './callback.ts';
 import type { UpdateRejection } from '../commands/callback-commands.ts';
 
@@ -24,7 +24,7 @@ type Attachment = { readonly updateId: string; readonly requestId: string; reado
 export function attachToUpdate(run: Run, { updateId, requestId, callbacks }: Attachment, timeMs: number): void {
   const update = run.updates.get(updateId);
   if (update === undefined || callbacks.length === 0) return;
-  const idOf = (index: number): string => `up-${bornWith(update)}-${requestId}-${index}`;
+  const idOf = (index: number): string => `up-${update.admittedEventId || update.acceptedEventId}-${requestId}-${index}`;
   run.callbacks = withAttached(run.callbacks, {
     callbacks,
     attachedBy: requestId,
@@ -32,10 +32,6 @@ export function attachToUpdate(run: Run, { updateId, requestId, callbacks }: Att
     idOf,
     update: { updateId, rejection: undefined },
   });
-}
-
-function bornWith({ admittedEventId, acceptedEventId }: WorkflowUpdate): number {
-  return admittedEventId === 0 ? acceptedEventId : admittedEventId;
 }
 
 export function attachOptions(run: Run, { attributes, eventTimeMs }: EventOf<'workflowExecutionOptionsUpdated'>): readonly string[] {

@@ -1,9 +1,4 @@
-/**
- * What changed since the last cut, net: a workflow that lived for a moment between two cuts leaves a run, and nothing of its tasks.
- *
- * Runs are named here and encoded later (cut.ts); tasks, pointers and starts of children are never changed in place, so a reference is
- * all that a row needs.
- */
+/** What changed since the last cut, net. Runs are only named, and encoded later (cut.ts); what else is here is never changed in place. */
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { UnreadTask } from './residency.ts';
 import { childStartKey, executionKey, type RunView } from '../run/state.ts';

@@ -19,10 +19,12 @@ export class Changes {
   readonly #behind: RunsBehind;
   readonly #wire: StateWire;
   readonly #onEncoded: (run: RunView, bytes: number) => void;
-  #since = new ChangeSet(0);
+  /** What `Shard` tells goes there itself, before it is done; another one after each cut. */
+  since = new ChangeSet(0);
   #cut: Cut | undefined;
-  #retirements = 0;
-  #durableCount = 0;
+  /** How many checkpoints have deleted runs: what was read before the last of them may have been a row that is gone. */
+  retirements = 0;
+  durableCount = 0;
 
   /** `onEncoded`: with the bytes of its state, and of what that leaves to history. */
   constructor(shard: ShardView, behind: RunsBehind, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
@@ -36,17 +38,12 @@ export class Changes {
 
   runChanges(run: RunView): void {
     this.#cut?.touch(run);
-    this.#since.runs.set(run.key.runId, run);
-  }
-
-  /** All else goes there itself, each before it is done; another one after each cut. */
-  get since(): ChangeSet {
-    return this.#since;
+    this.since.runs.set(run.key.runId, run);
   }
 
   /** The shard is what rows say: nothing has changed. */
   installed(): void {
-    this.#since = new ChangeSet(this.#shard.taskIdLast);
+    this.since = new ChangeSet(this.#shard.taskIdLast);
   }
 
   // ── For whoever writes checkpoints ─────────────────────────────────────────────────────────────────────────────────────────
@@ -54,8 +51,8 @@ export class Changes {
   /** The state as it is now is what the next checkpoint brings up to date. At once, after any record. */
   cut(): void {
     assert(this.#cut === undefined, 'one cut at a time');
-    this.#cut = new Cut(this.#shard, this.#behind.cut(), this.#since, this.#wire, this.#onEncoded);
-    this.#since = new ChangeSet(this.#shard.taskIdLast);
+    this.#cut = new Cut(this.#shard, this.#behind.cut(), this.since, this.#wire, this.#onEncoded);
+    this.since = new ChangeSet(this.#shard.taskIdLast);
   }
 
   /** Rows exactly as they were at the cut, whatever has been evolved since (`Cut.capture`). */
@@ -67,57 +64,48 @@ export class Changes {
   /** What was captured is in the database for good. */
   durable(): void {
     assert(this.#cut?.captured === true, 'what is durable was captured');
-    this.#durableCount++;
-    if (this.#cut.changes.retired.size > 0) this.#retirements++;
+    this.durableCount++;
+    if (this.#cut.changes.retired.size > 0) this.retirements++;
     this.#behind.stored(this.#cut.behind);
     this.#cut = undefined;
   }
 
   /** The table may still have a row of this task, which has ended. */
   isGone(taskId: number): boolean {
-    return this.#since.isGone(taskId) || this.#cut?.changes.isGone(taskId) === true;
+    return this.since.isGone(taskId) || this.#cut?.changes.isGone(taskId) === true;
   }
 
   /** The table may not have the row of this task yet, which is in its queue. */
   isTaskUnwritten(taskId: number): boolean {
-    return this.#since.tasks.has(taskId) || this.#cut?.changes.tasks.has(taskId) === true;
+    return this.since.tasks.has(taskId) || this.#cut?.changes.tasks.has(taskId) === true;
   }
 
   /** Matching has stored the task, and its row may not say so yet. */
   isAtMatching(taskId: number): boolean {
-    return this.#since.atMatching.has(taskId) || this.#cut?.changes.atMatching.has(taskId) === true;
+    return this.since.atMatching.has(taskId) || this.#cut?.changes.atMatching.has(taskId) === true;
   }
 
   /** The run's row, if it has one, is not what the run is. */
   isUnwritten(runId: string): boolean {
-    return this.#since.runs.has(runId) || this.#cut?.changes.runs.has(runId) === true;
+    return this.since.runs.has(runId) || this.#cut?.changes.runs.has(runId) === true;
   }
 
   /** How many those are: one that has changed again since the cut counts twice. */
   get unwrittenRuns(): number {
-    return this.#since.runs.size + (this.#cut?.changes.runs.size ?? 0);
+    return this.since.runs.size + (this.#cut?.changes.runs.size ?? 0);
   }
 
   /** The row of the run, if there is one, is to be deleted. */
   isRetired(runId: string): boolean {
-    return this.#since.retired.has(runId) || this.#cut?.changes.retired.has(runId) === true;
+    return this.since.retired.has(runId) || this.#cut?.changes.retired.has(runId) === true;
   }
 
   get retiredCount(): number {
-    return this.#since.retired.size + (this.#cut?.changes.retired.size ?? 0);
+    return this.since.retired.size + (this.#cut?.changes.retired.size ?? 0);
   }
 
   /** The workflow id's pointer in the table is not the newest one. By `executionKey`. */
   isPointerUnwritten(execution: string): boolean {
-    return this.#since.currentRuns.has(execution) || this.#cut?.changes.currentRuns.has(execution) === true;
-  }
-
-  get durableCount(): number {
-    return this.#durableCount;
-  }
-
-  /** How many checkpoints have deleted runs: what was read before the last of them may have been a row that is gone. */
-  get retirements(): number {
-    return this.#retirements;
+    return this.since.currentRuns.has(execution) || this.#cut?.changes.currentRuns.has(execution) === true;
   }
 }

@@ -10,10 +10,7 @@ import { LinkedList, type Linked } from '../../kernel/linked-list.ts';
 
 type HotRun = Linked<HotRun> & { readonly runId: string; bytes: number; usedMs: number; isClosed: boolean };
 
-/**
- * Objects cost several times what their bytes in a row do; a run with nothing pending is about this large. Measured, one that waits on a timer
- * takes 1.9 KiB of heap and counts 3.2: V8 lets a heap grow to twice what is used before it collects it.
- */
+/** About a run with nothing pending. Measured: one on a timer takes 1.9 KiB of heap and counts 3.2, for V8 lets a heap double first. */
 const BYTES_PER_STATE_BYTE = 4;
 const RUN_BYTES = 2_048;
 /** What a run is taken to weigh until its row is encoded for the first time. */
@@ -23,11 +20,7 @@ export class HotRuns {
   readonly #byId = new Map<string, HotRun>();
   readonly #open = new LinkedList<HotRun>();
   readonly #closed = new LinkedList<HotRun>();
-  #bytes = 0;
-
-  get bytes(): number {
-    return this.#bytes;
-  }
+  bytes = 0;
 
   /** When the one was used that is next to leave; Infinity: there is none. */
   get oldestMs(): number {
@@ -38,7 +31,7 @@ export class HotRuns {
     const run = { runId, bytes: estimate(STATE_BYTES_AT_FIRST), usedMs, isClosed: false, prev: undefined, next: undefined, linked: false };
     this.#byId.set(runId, run);
     this.#open.push(run);
-    this.#bytes += run.bytes;
+    this.bytes += run.bytes;
   }
 
   used(runId: string, usedMs: number): void {
@@ -52,7 +45,7 @@ export class HotRuns {
     const run = this.#byId.get(runId);
     if (run === undefined) return;
     const bytes = estimate(stateBytes);
-    this.#bytes += bytes - run.bytes;
+    this.bytes += bytes - run.bytes;
     run.bytes = bytes;
     if (isClosed === run.isClosed) return;
     this.#list(run).remove(run);
@@ -65,12 +58,12 @@ export class HotRuns {
     if (run === undefined) return;
     this.#byId.delete(runId);
     this.#list(run).remove(run);
-    this.#bytes -= run.bytes;
+    this.bytes -= run.bytes;
   }
 
   /** Offers them in turn to `leave`, until so many bytes have left or so many were looked at. What does not leave goes to the end. */
   makeRoom(bytes: number, looksMax: number, leave: (runId: string) => boolean): void {
-    const until = this.#bytes - bytes;
+    const until = this.bytes - bytes;
     // Closed ones that are not written yet must not keep open ones from leaving.
     let looks = this.#offer(this.#closed, until, Math.ceil(looksMax / 2), leave);
     looks += this.#offer(this.#open, until, looksMax - looks, leave);
@@ -78,7 +71,7 @@ export class HotRuns {
 
   #offer(list: LinkedList<HotRun>, until: number, looksMax: number, leave: (runId: string) => boolean): number {
     let looks = 0;
-    for (let left = Math.min(list.size, looksMax); left > 0 && this.#bytes > until; left--) {
+    for (let left = Math.min(list.size, looksMax); left > 0 && this.bytes > until; left--) {
       const run = list.first;
       if (run === undefined) break;
       looks += 1;

@@ -38,19 +38,15 @@ export class Residency {
   readonly unread = new Map<number, UnreadTask>();
   /** Runs whose rows could not be read, and that are to be deleted nevertheless, by name. */
   readonly toDeleteUnread = new Map<string, RunKey>();
-  #allHere = true;
+  allHere = true;
   readonly #absent = new Set<string>();
 
-  get allHere(): boolean {
-    return this.#allHere;
-  }
-
   somethingLeaves(): void {
-    this.#allHere = false;
+    this.allHere = false;
   }
 
   beginsInPart(): void {
-    this.#allHere = false;
+    this.allHere = false;
     this.keys.unknown();
   }
 

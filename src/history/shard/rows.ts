@@ -7,10 +7,7 @@ export type RunRow = RunKey & {
   readonly status: number;
   /** The run, and why it was put aside, if it was. */
   readonly state: Uint8Array;
-  /**
-   * A closed run's end of retention. It stands for the run's retention timer, which has no row of its own; the timer's id is in the run.
-   * undefined: the run is open, or its retention could not be decided and waits aside, as a timer's row.
-   */
+  /** End of retention of a closed run, in place of its timer's row; undefined: it is open, or that timer waits aside, with a row of its own. */
   readonly forgetMs: number | undefined;
 };
 
@@ -42,12 +39,7 @@ export type ShardRows = {
   readonly timers: Iterable<TimerRow>;
 };
 
-/**
- * What changed between two cuts. Rows replace those of the same key; what is named among the gone may never have been written.
- *
- * `currentRuns` may name a run that is retired in the same delta: its workflow id had an older run, which must not be found again. So
- * pointers are written before runs are retired.
- */
+/** What changed between two cuts. Pointers are written before runs are retired: one may name such a run, so that no older one is found. */
 export type ShardDelta = {
   readonly runs: readonly RunRow[];
   readonly currentRuns: readonly RunKey[];
@@ -56,6 +48,7 @@ export type ShardDelta = {
   readonly timers: readonly TimerRow[];
   /** Matching has stored them since their rows were written; none of them is among the rows or the gone. */
   readonly tasksAtMatching: readonly number[];
+  /** Some of the gone were never written. */
   readonly goneTransferTasks: readonly number[];
   readonly goneTimers: readonly number[];
   /** Runs to delete, with their child starts; the pointer of the workflow id only if it still names this run. */

@@ -181,7 +181,8 @@ export class Shard implements ShardView {
 
   addTask(task: PendingTask): void {
     this.taskIdLast = Math.max(this.taskIdLast, task.taskId);
-    if (this.#waitsAside(task)) this.#waitAside(task);
+    const waitsAside = this.#aside.size > 0 && task.kind !== 'retention' && this.#aside.has(task.key.runId);
+    if (waitsAside) this.#waitAside(task);
     else this.#wait(task);
     if (isOutbox(task)) this.#undeliveredYet(task);
   }
@@ -227,10 +228,6 @@ export class Shard implements ShardView {
     if (unread === undefined) return this.#changes?.since.unseenTaskGone(taskId);
     this.#residency?.unread.delete(taskId);
     this.#changes?.since.unreadTaskGone(unread);
-  }
-
-  #waitsAside(task: PendingTask): boolean {
-    return this.#aside.size > 0 && task.kind !== 'retention' && this.#aside.has(task.key.runId);
   }
 
   #wait(task: PendingTask): void {

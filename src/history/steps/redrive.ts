@@ -42,7 +42,8 @@ export function executeLetter(draft: Draft, command: ExecuteLetter): HistoryRepl
   forgetResolved(draft, command);
   const task = draft.wire.decodeTask(command.task);
   if (mark === undefined && !hasRoom(draft, letter.queue, task.key.namespaceId)) {
-    return { kind: 'lettersUnconfirmed', letters: unconfirmed(draft, letter.queue) };
+    const ended = [...marksOf(draft, letter.queue)].filter(({ outcome }) => outcome !== undefined);
+    return { kind: 'lettersUnconfirmed', letters: ended.map((each) => each.letter) };
   }
   const { runId } = task.key;
   if (draft.shard.aside.has(runId)) return busy('the workflow of the dead letter is quarantined');
@@ -103,11 +104,6 @@ function hasRoom({ shard: { letterMarks } }: Draft, queue: number, namespaceId: 
   const own = letterMarks.sizeOf(queue, namespaceId);
   const { marksMax, bytesMax } = redriveLimits;
   return own.marks < (marksMax - (all.marks - own.marks)) / 2 && own.bytes < (bytesMax - (all.bytes - own.bytes)) / 2;
-}
-
-/** Letters that may go as soon as their queue says so. */
-function unconfirmed(draft: Draft, queue: number): readonly LetterName[] {
-  return [...marksOf(draft, queue)].flatMap(({ letter, outcome }) => (outcome === undefined ? [] : [letter]));
 }
 
 function marksOf({ shard }: Draft, queue: number): Iterable<LetterMark> {

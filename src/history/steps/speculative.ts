@@ -45,7 +45,9 @@ export function startSpeculativeInline(draft: Draft, run: RunView, requestId: st
 
 function schedule(draft: Draft, run: RunView): WorkflowTask | undefined {
   if (!isRunning(run) || run.pause !== undefined || run.workflowTask !== undefined) return undefined;
-  if (speculativeTask(draft, run.key.runId) !== undefined || awaitsItsParent(run)) return undefined;
+  // A child's first task waits until its parent knows of it; updates wait with it.
+  const awaitsParent = run.start.parent !== undefined && run.previousStartedEventId === 0;
+  if (awaitsParent || speculativeTask(draft, run.key.runId) !== undefined) return undefined;
   const scheduled = scheduledWorkflowTask({
     kind: 'speculative',
     scheduledEventId: run.nextEventId,
@@ -57,11 +59,6 @@ function schedule(draft: Draft, run: RunView): WorkflowTask | undefined {
   });
   draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: scheduled });
   return scheduled;
-}
-
-/** A child's first task waits until its parent knows of it; updates wait with it. */
-function awaitsItsParent(run: RunView): boolean {
-  return run.start.parent !== undefined && run.previousStartedEventId === 0;
 }
 
 /** The speculative task of the run as this decision leaves it. */

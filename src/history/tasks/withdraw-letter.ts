@@ -8,11 +8,7 @@ import type { LetterMark } from '../run/letter-marks.ts';
 import { busy, nameOf, noop } from '../steps/redrive.ts';
 import type { WithdrawLetter } from '../commands/redrive-commands.ts';
 
-/**
- * Its mark and its task end in one record, so that it is never both withdrawn and executed. What may have left the shard cannot be called back: that
- * is being executed, and whoever asks again hears what came of it. What its run waits for ends as it does where an operator takes a task away: the run
- * goes when its retention is over, and a merge after the purge was undone finds it as the first merge did.
- */
+/** Mark and task end in one record: never both withdrawn and executed. What may have left the shard is being executed, and cannot be called back. */
 export function withdrawLetter(draft: Draft, { letter }: WithdrawLetter): HistoryReply {
   const mark = draft.shard.letterMarks?.get(letter);
   if (mark === undefined) return { kind: 'letterWithdrawn' };

@@ -17,11 +17,8 @@ export function startTimer(completion: Completion, command: CommandOfType<'start
   }
   if (run.run.timers.has(timerId))
     return bad('startTimerDuplicateId', `invalid history builder state for action: add-timer-started-event, TimerID: ${timerId}`);
-  run.add(
-    'timerStarted',
-    { timerId, startToFireTimeoutMs, workflowTaskCompletedEventId: completion.completedEventId },
-    commandMeta(command),
-  );
+  const attributes = { timerId, startToFireTimeoutMs, workflowTaskCompletedEventId: completion.completedEventId };
+  run.add('timerStarted', attributes, commandMeta(command));
   armUserTimer(run, timerId);
   return undefined;
 }
@@ -54,16 +51,13 @@ export function cancelTimer(completion: Completion, command: CommandOfType<'canc
     run.addFact({ kind: 'timerFiredUnbuffered', timerId });
     completion.unhandledEvents = completion.unhandledEvents && run.run.buffered.length > 0;
   }
-  run.add(
-    'timerCanceled',
-    {
-      timerId,
-      startedEventId: startedEventId ?? 0,
-      workflowTaskCompletedEventId: completion.completedEventId,
-      identity: completion.request.identity,
-    },
-    commandMeta(command),
-  );
+  const attributes = {
+    timerId,
+    startedEventId: startedEventId ?? 0,
+    workflowTaskCompletedEventId: completion.completedEventId,
+    identity: completion.request.identity,
+  };
+  run.add('timerCanceled', attributes, commandMeta(command));
   return undefined;
 }
 

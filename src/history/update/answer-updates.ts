@@ -16,7 +16,6 @@ import { bad, type CommandFailure, type Completion, exceedsBlob, exceedsId, tooL
 import type { CommandOfType } from '../steps/completion.ts';
 import { attachAccepted } from './attach.ts';
 import { answerUpdates, type UpdateEnd, type UpdateRejection, pendingUpdates } from '../steps/updates.ts';
-import type { PendingUpdate } from '../commands/pending-update.ts';
 import type { UpdateMessage } from '../commands/update-commands.ts';
 
 const badMessage = 'badUpdateWorkflowExecutionMessage';
@@ -69,42 +68,30 @@ function accept(completion: Completion, updateId: string, body: Body<'acceptance
   const { runId } = run.run.key;
   const update = pendingUpdates(draft, runId).get(updateId);
   // A worker may know of one that memory has lost; whoever asked for it asks again, and finds it accepted.
-  const request = known === undefined ? (update?.request ?? requestOfWorker(draft, body.request)) : undefined;
+  // Callbacks that nobody has checked are not attached: who brought them asks again, and attaches them then.
+  const request = known === undefined ? (update?.request ?? (body.request && draft.wire.withoutCallbacks(body.request))) : undefined;
   if (known === undefined) {
     if (request === undefined || updateEnds.get(updateId)?.kind === 'rejected') return notFound(updateId);
     if (update === undefined && exceedsId(completion, updateId)) return bad(badMessage, 'protocol_instance_id exceeds length limit.');
     if (run.run.updates.size >= draft.limits.updatesPerRunMax)
       return bad(badMessage, 'the limit on the total number of updates is reached');
   }
-  run.add(
-    'workflowExecutionUpdateAccepted',
-    {
-      protocolInstanceId: updateId,
-      // The one that it was sent in, whatever the worker says.
-      acceptedRequestMessageId: `${updateId}/request`,
-      acceptedRequestSequencingEventId: body.requestSequencingEventId,
-      acceptedRequest: request,
-    },
-    { links: request === undefined || update === undefined ? noLinks : linksOf(draft, request, update) },
-  );
+  const attributes = {
+    protocolInstanceId: updateId,
+    // The one that it was sent in, whatever the worker says.
+    acceptedRequestMessageId: `${updateId}/request`,
+    acceptedRequestSequencingEventId: body.requestSequencingEventId,
+    acceptedRequest: request,
+  };
+  // Those of the callbacks that came with the request.
+  const hasLinks = request !== undefined && update !== undefined && update.attachments.length > 0;
+  run.add('workflowExecutionUpdateAccepted', attributes, { links: hasLinks ? draft.wire.attachmentOf(request).links : [] });
   if (update !== undefined) {
     attachAccepted(run, updateId, update.attachments);
     draft.stage({ kind: 'updateEnded', runId, updateId });
   }
   updateEnds.set(updateId, { kind: 'accepted' });
   return undefined;
-}
-
-const noLinks: readonly Uint8Array[] = [];
-
-/** Links of the callbacks that came with the request. */
-function linksOf({ wire }: Draft, request: Uint8Array, { attachments }: PendingUpdate): readonly Uint8Array[] {
-  return attachments.length === 0 ? noLinks : wire.attachmentOf(request).links;
-}
-
-/** Callbacks that nobody has checked are not attached: who brought them asks again, and attaches them then. */
-function requestOfWorker({ wire }: Draft, request: Uint8Array | undefined): Uint8Array | undefined {
-  return request === undefined ? undefined : wire.withoutCallbacks(request);
 }
 
 function refuse({ run, updateEnds }: Completion, updateId: string, body: Body<'rejection'>): CommandFailure | undefined {
