@@ -43,6 +43,10 @@ export type Command = {
   readonly run?: (invocation: Invocation) => Promise<ExitCode>;
 };
 
+export function command(name: string, summary: string, parts: Omit<Command, 'name' | 'summary'>): Command {
+  return { name, summary, ...parts };
+}
+
 export interface FlagValues {
   /** The last value given, for a flag that takes one. */
   one(name: string): string | undefined;

@@ -1,5 +1,5 @@
 import { dlqCommand } from './admin/dlq/dlq-commands.ts';
-import type { Command, Flag } from './command.ts';
+import { command, type Flag } from './command.ts';
 import { callFlags } from './connection-flags.ts';
 import { globalFlags, textOutputFlag } from './global-flags.ts';
 import { startDevFlags } from './server/start-dev-flags.ts';
@@ -7,9 +7,7 @@ import { startFlags } from './server/start-flags.ts';
 
 const fileArgument = { name: 'FILE', help: 'The server file (YAML)' };
 
-const startDev: Command = {
-  name: 'start-dev',
-  summary: 'Start a development server: one process, nothing else to install.',
+const startDev = command('start-dev', 'Start a development server: one process, nothing else to install.', {
   details: [
     'Workflows are kept in memory and end with the process, unless --db-filename names a file. With a file, what the server has acknowledged survives a crash or kill -9.',
   ],
@@ -23,37 +21,29 @@ const startDev: Command = {
     },
   ],
   run: async (invocation) => (await import('./server/start-dev.ts')).runStartDev(invocation),
-};
+});
 
-const start: Command = {
-  name: 'start',
-  summary: 'Start a server from a configuration file; with perdure.kafka.brokers its journals are on Kafka.',
+const start = command('start', 'Start a server from a configuration file; with perdure.kafka.brokers its journals are on Kafka.', {
   flags: startFlags,
   examples: [
     { what: 'Serve as the file says', line: 'perdure server start --config server.yaml' },
     { what: 'Create no topics and tables, but print how', line: 'perdure server start --config server.yaml --no-auto-migrate' },
   ],
   run: async (invocation) => (await import('./server/start.ts')).runStart(invocation),
-};
+});
 
-const server: Command = {
-  name: 'server',
-  summary: 'Run a Perdure server.',
+const server = command('server', 'Run a Perdure server.', {
   examples: [
     { what: 'For development', line: 'perdure server start-dev' },
     { what: 'From a configuration file', line: 'perdure server start --config server.yaml' },
   ],
   subcommands: [startDev, start],
-};
+});
 
-const config: Command = {
-  name: 'config',
-  summary: 'Check and show server configuration files.',
+const config = command('config', 'Check and show server configuration files.', {
   examples: [{ what: 'Check a file before it is rolled out', line: 'perdure config validate server.yaml' }],
   subcommands: [
-    {
-      name: 'validate',
-      summary: 'Check a server file and print every problem with its line; exits with 0 or 2.',
+    command('validate', 'Check a server file and print every problem with its line; exits with 0 or 2.', {
       details: ['Unknown keys are errors here, even if a server would only warn about them.'],
       args: [fileArgument],
       flags: [
@@ -70,32 +60,24 @@ const config: Command = {
         { what: 'Check a dynamic configuration file', line: 'perdure config validate --dynamic dynamic.yaml' },
       ],
       run: async (invocation) => (await import('./config/validate.ts')).runValidate(invocation),
-    },
-    {
-      name: 'print',
-      summary: 'Print the effective configuration: canonical keys, defaults filled in, secrets masked.',
+    }),
+    command('print', 'Print the effective configuration: canonical keys, defaults filled in, secrets masked.', {
       args: [fileArgument],
       flags: [{ ...textOutputFlag, help: 'json, jsonl, text (YAML) or none' }],
       examples: [{ what: 'As JSON', line: 'perdure config print server.yaml -o json' }],
       run: async (invocation) => (await import('./config/print.ts')).runPrint(invocation),
-    },
-    {
-      name: 'schema',
-      summary: 'Print the JSON Schema of the server file, for editors.',
+    }),
+    command('schema', 'Print the JSON Schema of the server file, for editors.', {
       examples: [{ what: 'Save the schema', line: 'perdure config schema > perdure.schema.json' }],
       run: async (invocation) => (await import('./config/schema.ts')).runSchema(invocation),
-    },
+    }),
   ],
-};
+});
 
-const visibility: Command = {
-  name: 'visibility',
-  summary: 'Rows that List and Count read.',
+const visibility = command('visibility', 'Rows that List and Count read.', {
   examples: [{ what: 'Rebuild the rows', line: 'perdure admin visibility rebuild' }],
   subcommands: [
-    {
-      name: 'rebuild',
-      summary: 'Rebuild the rows that List and Count read, from the workflows, while the server keeps serving.',
+    command('rebuild', 'Rebuild the rows that List and Count read, from the workflows, while the server keeps serving.', {
       details: [
         'Use it when List is wrong, or after its tables were lost: missing rows are added, wrong rows are repaired, and rows of workflows that do not exist are removed. ' +
           'It can be started at any time, continues after a crash, and ends by itself; perdure admin state shows its progress.',
@@ -106,48 +88,36 @@ const visibility: Command = {
         { what: 'Show its progress', line: 'perdure admin state' },
       ],
       run: async (invocation) => (await import('./admin/rebuild-visibility.ts')).runRebuildVisibility(invocation),
-    },
+    }),
   ],
-};
+});
 
-const shard: Command = {
-  name: 'shard',
-  summary: 'History shards.',
+const shard = command('shard', 'History shards.', {
   examples: [{ what: 'Show who owns a shard', line: 'perdure admin shard describe --shard-id 1' }],
   subcommands: [
-    {
-      name: 'describe',
-      summary: 'Show a history shard: who owns it, and its range id.',
+    command('describe', 'Show a history shard: who owns it, and its range id.', {
       flags: [{ name: 'shard-id', value: 'N', help: 'Number of the shard, from 1' }, ...callFlags],
       examples: [{ what: 'Show the first shard', line: 'perdure admin shard describe --shard-id 1' }],
       run: async (invocation) => (await import('./admin/describe.ts')).runDescribeShard(invocation),
-    },
+    }),
   ],
-};
+});
 
-const adminCluster: Command = {
-  name: 'cluster',
-  summary: 'The cluster: name, shards, stores and members.',
+const adminCluster = command('cluster', 'The cluster: name, shards, stores and members.', {
   examples: [{ what: 'Show it', line: 'perdure admin cluster describe' }],
   subcommands: [
-    {
-      name: 'describe',
-      summary: 'Show the cluster: name, id, shards, versions, stores and members.',
+    command('describe', 'Show the cluster: name, id, shards, versions, stores and members.', {
       flags: callFlags,
       examples: [{ what: 'As JSON', line: 'perdure admin cluster describe -o json' }],
       run: async (invocation) => (await import('./admin/describe.ts')).runDescribeCluster(invocation),
-    },
+    }),
   ],
-};
+});
 
-const cluster: Command = {
-  name: 'cluster',
-  summary: 'Check whether a cluster is serving.',
+const cluster = command('cluster', 'Check whether a cluster is serving.', {
   examples: [{ what: 'Check it, for example in a script', line: 'perdure cluster health' }],
   subcommands: [
-    {
-      name: 'health',
-      summary: 'Print SERVING and exit with 0, or NOT_SERVING and exit with 4.',
+    command('health', 'Print SERVING and exit with 0, or NOT_SERVING and exit with 4.', {
       flags: [
         { name: 'cluster', value: 'NAME', help: 'Name of a cluster that the server knows', defaultText: 'its own cluster' },
         ...callFlags,
@@ -157,9 +127,9 @@ const cluster: Command = {
         { what: 'Check another one, and print JSON', line: 'perdure cluster health --address db-3:7233 -o json' },
       ],
       run: async (invocation) => (await import('./cluster/health.ts')).runHealth(invocation),
-    },
+    }),
   ],
-};
+});
 
 const namespaceArgument = { name: 'NAMESPACE', help: 'Name of the namespace' };
 const namespaceFlags: readonly Flag[] = [
@@ -168,14 +138,10 @@ const namespaceFlags: readonly Flag[] = [
   { name: 'data', value: 'KEY=VALUE', repeat: true, help: 'Additional data about the namespace' },
 ];
 
-const namespace: Command = {
-  name: 'namespace',
-  summary: 'Register, list, describe, update and delete namespaces.',
+const namespace = command('namespace', 'Register, list, describe, update and delete namespaces.', {
   examples: [{ what: 'List all namespaces', line: 'perdure namespace list' }],
   subcommands: [
-    {
-      name: 'register',
-      summary: 'Register a namespace.',
+    command('register', 'Register a namespace.', {
       args: [namespaceArgument],
       flags: [
         {
@@ -196,34 +162,26 @@ const namespace: Command = {
         { what: 'Register it on two clusters', line: 'perdure namespace register orders --clusters a b --active-cluster a' },
       ],
       run: async (invocation) => (await import('./namespace/namespaces.ts')).runRegister(invocation),
-    },
-    {
-      name: 'list',
-      summary: 'List namespaces.',
+    }),
+    command('list', 'List namespaces.', {
       flags: callFlags,
       examples: [{ what: 'As JSON', line: 'perdure namespace list -o json' }],
       run: async (invocation) => (await import('./namespace/namespaces.ts')).runListNamespaces(invocation),
-    },
-    {
-      name: 'describe',
-      summary: 'Show a namespace.',
+    }),
+    command('describe', 'Show a namespace.', {
       args: [namespaceArgument],
       flags: callFlags,
       examples: [{ what: 'As JSON', line: 'perdure namespace describe orders -o json' }],
       run: async (invocation) => (await import('./namespace/namespaces.ts')).runDescribeNamespace(invocation),
-    },
-    {
-      name: 'update',
-      summary: 'Change a namespace, and show the result.',
+    }),
+    command('update', 'Change a namespace, and show the result.', {
       details: ['Settings without a flag stay as they are. A workflow keeps the retention that its namespace had when it was started.'],
       args: [namespaceArgument],
       flags: [{ name: 'retention', value: 'DURATION', help: 'How long closed workflows are kept' }, ...namespaceFlags, ...callFlags],
       examples: [{ what: 'Keep closed workflows for a month', line: 'perdure namespace update orders --retention 30d' }],
       run: async (invocation) => (await import('./namespace/namespaces.ts')).runUpdateNamespace(invocation),
-    },
-    {
-      name: 'delete',
-      summary: 'Delete a namespace and all its workflows. This cannot be undone.',
+    }),
+    command('delete', 'Delete a namespace and all its workflows. This cannot be undone.', {
       details: [
         'Its name can be used again at once; its contents are deleted in the background. On a terminal the command asks you to type the name of the namespace. Without a terminal it needs --yes.',
       ],
@@ -231,47 +189,39 @@ const namespace: Command = {
       flags: [{ name: 'yes', short: 'y', help: 'Ask no questions' }, ...callFlags],
       examples: [{ what: 'Delete it without asking', line: 'perdure namespace delete orders --yes' }],
       run: async (invocation) => (await import('./namespace/namespaces.ts')).runDeleteNamespace(invocation),
-    },
+    }),
   ],
-};
+});
 
-const queue: Command = {
-  name: 'queue',
-  summary: 'Queues of this cluster’s own tasks.',
+const queue = command('queue', 'Queues of this cluster’s own tasks.', {
   examples: [{ what: 'List their dead letter queues', line: 'perdure admin queue dlq list' }],
   subcommands: [dlqCommand('admin queue dlq')],
-};
+});
 
-const admin: Command = {
-  name: 'admin',
-  summary: 'Inspect and repair a running server.',
+const admin = command('admin', 'Inspect and repair a running server.', {
   examples: [
     { what: 'Show the state of each history shard', line: 'perdure admin state' },
     { what: 'Rebuild List when it is wrong', line: 'perdure admin visibility rebuild' },
     { what: 'List the dead letter queues', line: 'perdure admin queue dlq list' },
   ],
   subcommands: [
-    {
-      name: 'state',
-      summary: 'Show the journal, the last checkpoint and the unwritten state of each history shard. Changes nothing.',
+    command('state', 'Show the journal, the last checkpoint and the unwritten state of each history shard. Changes nothing.', {
       flags: callFlags,
       examples: [
         { what: 'As a table', line: 'perdure admin state' },
         { what: 'Of another server, as JSON', line: 'perdure admin state --address db-3:7233 -o json' },
       ],
       run: async (invocation) => (await import('./admin/state.ts')).runState(invocation),
-    },
+    }),
     visibility,
     shard,
     adminCluster,
     dlqCommand('admin dlq'),
     queue,
   ],
-};
+});
 
-const errors: Command = {
-  name: 'errors',
-  summary: 'Explain an error code, an exit code, or the outcome of a dead letter.',
+const errors = command('errors', 'Explain an error code, an exit code, or the outcome of a dead letter.', {
   args: [{ name: 'CODE', help: 'For example NOT_FOUND, 3 or OutcomeUnknown; without a code, all are listed', isOptional: true }],
   flags: [textOutputFlag],
   examples: [
@@ -279,33 +229,27 @@ const errors: Command = {
     { what: 'Explain an exit code', line: 'perdure errors 3' },
   ],
   run: async (invocation) => (await import('./explained-errors.ts')).runErrors(invocation),
-};
+});
 
-const completion: Command = {
-  name: 'completion',
-  summary: 'Print the shell script that completes perdure command lines.',
+const completion = command('completion', 'Print the shell script that completes perdure command lines.', {
   args: [{ name: 'SHELL', help: 'bash, zsh, fish or powershell' }],
   examples: [
     { what: 'Use it in the current bash', line: 'source <(perdure completion bash)' },
     { what: 'Install it for fish', line: 'perdure completion fish > ~/.config/fish/completions/perdure.fish' },
   ],
   run: async (invocation) => (await import('./completion-scripts.ts')).runCompletion(invocation),
-};
+});
 
-const version: Command = {
-  name: 'version',
-  summary: 'Print the version of Perdure, of the Temporal API it speaks, and of Node.',
+const version = command('version', 'Print the version of Perdure, of the Temporal API it speaks, and of Node.', {
   flags: [textOutputFlag],
   examples: [{ what: 'As JSON', line: 'perdure version -o json' }],
   run: async (invocation) => (await import('./version.ts')).runVersion(invocation),
-};
+});
 
 /** Commands of Temporal's own command line, which people may type here. */
 const temporalCommands = ['activity', 'batch', 'nexus', 'operator', 'schedule', 'task-queue', 'worker', 'workflow'];
 
-export const rootCommand: Command = {
-  name: 'perdure',
-  summary: 'Perdure runs Temporal workers on the Kafka you already have.',
+export const rootCommand = command('perdure', 'Perdure runs Temporal workers on the Kafka you already have.', {
   flags: [{ name: 'version', short: 'v', help: 'Print the version' }],
   globalFlags,
   examples: [
@@ -314,4 +258,4 @@ export const rootCommand: Command = {
   ],
   subcommands: [server, config, admin, cluster, namespace, errors, completion, version],
   elsewhere: new Map(temporalCommands.map((word) => [word, `The Temporal CLI does that, against this server too: temporal ${word} …`])),
-};
+});

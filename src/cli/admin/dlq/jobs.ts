@@ -2,7 +2,7 @@
 import type { Job } from '../../../wire/generated/api/deadletter/service.ts';
 import { usageError } from '../../cli-error.ts';
 import type { ExitCode, Invocation } from '../../command.ts';
-import { pagesOf, withServer, type GrpcClient } from '../../grpc-client.ts';
+import { pagesOf, withServer, type GrpcClient, type GrpcMethod } from '../../grpc-client.ts';
 import { PrintedList, printOne } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
@@ -62,16 +62,12 @@ export async function runWatchJob(kind: DlqKind, invocation: Invocation): Promis
   );
 }
 
-export async function runPauseJob(invocation: Invocation): Promise<ExitCode> {
-  const order = orderOf(invocation);
-  return withServer(invocation, async (client) => printJob(invocation, (await client.call(calls.PauseJob, order, { isChange: true })).job));
+export function runPauseJob(invocation: Invocation): Promise<ExitCode> {
+  return changed(invocation, calls.PauseJob, orderOf(invocation));
 }
 
-export async function runResumeJob(invocation: Invocation): Promise<ExitCode> {
-  const order = orderOf(invocation);
-  return withServer(invocation, async (client) =>
-    printJob(invocation, (await client.call(calls.ResumeJob, order, { isChange: true })).job),
-  );
+export function runResumeJob(invocation: Invocation): Promise<ExitCode> {
+  return changed(invocation, calls.ResumeJob, orderOf(invocation));
 }
 
 export async function runCancelJob(invocation: Invocation): Promise<ExitCode> {
@@ -86,10 +82,13 @@ export async function runCancelJob(invocation: Invocation): Promise<ExitCode> {
 export async function runUpdateJob(invocation: Invocation): Promise<ExitCode> {
   const pace = paceOf(invocation.flags);
   if (pace.rps === undefined && pace.concurrency === undefined) throw usageError('job update needs --rps or --concurrency');
-  const order = { ...orderOf(invocation), ...pace };
-  return withServer(invocation, async (client) =>
-    printJob(invocation, (await client.call(calls.UpdateJob, order, { isChange: true })).job),
-  );
+  return changed(invocation, calls.UpdateJob, { ...orderOf(invocation), ...pace });
+}
+
+type Changed = { readonly job: Job | undefined };
+
+function changed<Order>(invocation: Invocation, method: GrpcMethod<Order, Changed>, order: Order): Promise<ExitCode> {
+  return withServer(invocation, async (client) => printJob(invocation, (await client.call(method, order, { isChange: true })).job));
 }
 
 function orderOf(invocation: Invocation) {
