@@ -1,57 +1,30 @@
 import type { DeclaredMethods } from '../../wire/generated/declared-methods.ts';
 import { notYet } from './missing.ts';
-import { rpcService, type Row } from './rpc.ts';
+import { rowsOf, rpcService, type Row } from './rpc.ts';
 
 const name = 'temporal.server.api.adminservice.v1.AdminService';
 const served = { scope: 'cluster', access: 'admin', module: 'admin' } as const;
 const unserved = { scope: 'cluster', access: 'admin', missing: notYet } as const;
+const each = rowsOf<DeclaredMethods[typeof name]>();
 
 const rows = {
   RebuildMutableState: unserved,
   DescribeMutableState: served,
-  ImportWorkflowExecution: unserved,
-  DeleteWorkflowExecution: unserved,
+  ...each(unserved, 'ImportWorkflowExecution', 'DeleteWorkflowExecution'),
   GetShard: served,
   CloseShard: unserved,
-  ListHistoryTasks: served,
-  RemoveTask: served,
-  DescribeCluster: served,
-  ListClusters: served,
-  ListClusterMembers: served,
-  AddOrUpdateRemoteCluster: unserved,
-  RemoveRemoteCluster: unserved,
-  GetReplicationMessages: unserved,
-  GetNamespaceReplicationMessages: unserved,
+  ...each(served, 'ListHistoryTasks', 'RemoveTask', 'DescribeCluster', 'ListClusters', 'ListClusterMembers'),
+  ...each(unserved, 'AddOrUpdateRemoteCluster', 'RemoveRemoteCluster', 'GetReplicationMessages', 'GetNamespaceReplicationMessages'),
   StreamWorkflowReplicationMessages: { ...unserved, streamed: true },
   ResendReplicationTasks: unserved,
-  GetDLQMessages: served,
-  PurgeDLQMessages: served,
-  MergeDLQMessages: served,
-  GetDLQTasks: served,
-  PurgeDLQTasks: served,
-  MergeDLQTasks: served,
-  AddSearchAttributes: served,
-  RemoveSearchAttributes: served,
-  GetSearchAttributes: served,
-  GetWorkflowExecutionRawHistoryV2: unserved,
-  ReapplyEvents: unserved,
-  GetTaskQueueTasks: unserved,
-  RefreshWorkflowTasks: unserved,
-  DescribeHistoryHost: served,
-  DeepHealthCheck: served,
-  ListQueues: served,
-  AddTasks: served,
-  DescribeDLQJob: served,
-  CancelDLQJob: served,
+  ...each(served, 'GetDLQMessages', 'PurgeDLQMessages', 'MergeDLQMessages', 'GetDLQTasks', 'PurgeDLQTasks', 'MergeDLQTasks'),
+  ...each(served, 'AddSearchAttributes', 'RemoveSearchAttributes', 'GetSearchAttributes'),
+  ...each(unserved, 'GetWorkflowExecutionRawHistoryV2', 'ReapplyEvents', 'GetTaskQueueTasks', 'RefreshWorkflowTasks'),
+  ...each(served, 'DescribeHistoryHost', 'DeepHealthCheck', 'ListQueues', 'AddTasks', 'DescribeDLQJob', 'CancelDLQJob'),
   GetDLQReplicationMessages: served,
-  DescribeTaskQueuePartition: unserved,
-  ForceUnloadTaskQueuePartition: unserved,
-  GetTaskQueueUserData: unserved,
+  ...each(unserved, 'DescribeTaskQueuePartition', 'ForceUnloadTaskQueuePartition', 'GetTaskQueueUserData'),
   GetNamespace: served,
-  StartAdminBatchOperation: unserved,
-  GenerateLastHistoryReplicationTasks: unserved,
-  GetWorkflowExecutionRawHistory: unserved,
-  MigrateSchedule: unserved,
+  ...each(unserved, 'StartAdminBatchOperation', 'GenerateLastHistoryReplicationTasks', 'GetWorkflowExecutionRawHistory', 'MigrateSchedule'),
   SyncWorkflowState: unserved,
 } as const satisfies Record<DeclaredMethods[typeof name], Row>;
 

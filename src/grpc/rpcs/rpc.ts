@@ -33,6 +33,12 @@ export type Row = {
   readonly missing?: Missing;
 };
 
+/** One row for several RPCs of a service. */
+export function rowsOf<Declared extends string>() {
+  return <Name extends Declared>(row: Row, ...names: readonly Name[]): Readonly<Record<Name, Row>> =>
+    Object.fromEntries(names.map((name) => [name, row])) as Record<Name, Row>;
+}
+
 export type Rpc = Row & {
   readonly service: string;
   readonly method: string;
