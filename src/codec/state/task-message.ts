@@ -1,8 +1,7 @@
 /** A pending task of the core as `perdure.state.v1.PendingTask`, and back: the journal's message of it, and what a record says there. */
 import { LogError } from '../../ports/log.ts';
-import type { CloseOutcome } from '../../history/commands/history-commands.ts';
 import { isNewsOfClose, isTimer, type PendingTask, type PendingTransfer } from '../../history/run/tasks.ts';
-import { unreachable } from '../../kernel/assert.ts';
+import { closeFields, closeOf, type CloseOutcome } from '../../kernel/close-outcome.ts';
 import * as state from '../../wire/generated/state/history.ts';
 import { fromWireTimer, fromWireTransfer, type TaskRecord, toWireTimer, toWireTransfer } from '../task-codec.ts';
 import { type NumberOf, wordOf } from '../../wire/as-core.ts';
@@ -38,40 +37,12 @@ const closeKinds: NumberOf<CloseOutcome['kind']> = {
 };
 
 function outcomeToMessage(outcome: CloseOutcome): state.CloseOutcome {
-  const kind = closeKinds[outcome.kind];
-  switch (outcome.kind) {
-    case 'completed':
-      return { kind, value: outcome.result, retryState: 0 };
-    case 'failed':
-      return { kind, value: outcome.failure, retryState: outcome.retryState };
-    case 'canceled':
-      return { kind, value: outcome.details, retryState: 0 };
-    case 'timedOut':
-      return { kind, value: undefined, retryState: outcome.retryState };
-    case 'terminated':
-      return { kind, value: undefined, retryState: 0 };
-    default:
-      return unreachable(outcome);
-  }
+  return { ...closeFields(outcome), kind: closeKinds[outcome.kind] };
 }
 
 function outcomeFromMessage({ taskId }: Pick<PendingTransfer, 'taskId'>, message: state.CloseOutcome | undefined): CloseOutcome {
   const { kind: number = 0, value, retryState = 0 } = message ?? {};
   const kind = wordOf(closeKinds, number);
-  switch (kind) {
-    case 'completed':
-      return { kind, result: value };
-    case 'failed':
-      return { kind, failure: value, retryState };
-    case 'canceled':
-      return { kind, details: value };
-    case 'timedOut':
-      return { kind, retryState };
-    case 'terminated':
-      return { kind };
-    case undefined:
-      throw new LogError('corrupt', `the news of task ${taskId} come of a close of the unknown kind ${number}`);
-    default:
-      return unreachable(kind);
-  }
+  if (kind !== undefined) return closeOf({ kind, value, retryState });
+  throw new LogError('corrupt', `the news of task ${taskId} come of a close of the unknown kind ${number}`);
 }

@@ -10,7 +10,7 @@
  */
 import type { RunKey } from '../../kernel/run-key.ts';
 import { someAtATime } from '../../actors/asks/some-at-a-time.ts';
-import type { CloseOutcome } from '../../history/commands/history-commands.ts';
+import type { CloseOutcome } from '../../kernel/close-outcome.ts';
 import { decodeHistoryEvent, type HistoryEvent } from '../../wire/generated/lean/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { canceled } from '../errors/details.ts';

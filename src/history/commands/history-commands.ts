@@ -6,6 +6,7 @@
  * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
+import type { CloseOutcome } from '../../kernel/close-outcome.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type {
   ActivityOperationRequest,
@@ -313,14 +314,6 @@ export type RecordActionClosed = {
   readonly workflow: WorkflowExecution;
   readonly close: CloseOutcome;
 };
-
-/** How a run closed for good, for its parent or its schedule. */
-export type CloseOutcome =
-  | { readonly kind: 'completed'; readonly result: Uint8Array | undefined }
-  | { readonly kind: 'failed'; readonly failure: Uint8Array | undefined; readonly retryState: number }
-  | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined }
-  | { readonly kind: 'timedOut'; readonly retryState: number }
-  | { readonly kind: 'terminated' };
 
 /** A pending outbox task is to be delivered: its message is built from its run as it is. Writes nothing: the effect carries it. */
 export type RunOutboxTask = TriedTask & {

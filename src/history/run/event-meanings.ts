@@ -1,6 +1,6 @@
 /** What ends with an event of each kind, and whether List shows it. Total: a new kind does not compile before somebody says that. */
 import { unreachable } from '../../kernel/assert.ts';
-import type { CloseOutcome } from '../commands/history-commands.ts';
+import type { CloseOutcome } from '../../kernel/close-outcome.ts';
 import type { EventKind, EventOf, HistoryEvent } from './events.ts';
 
 const meanings = {

@@ -1,6 +1,6 @@
 /** Tasks that have failed for good and wait, in one line for each queue of dead letters. Never changed in place: a cut keeps them as they are. */
 import { assert, unreachable } from '../../kernel/assert.ts';
-import type { CloseOutcome } from '../commands/history-commands.ts';
+import type { CloseOutcome } from '../../kernel/close-outcome.ts';
 import type { PendingTask } from './tasks.ts';
 import { type AcceptedLetters, failureBytes, type TaskFailure, type TaskSubject } from '../commands/hand-over-commands.ts';
 

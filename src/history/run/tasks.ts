@@ -1,6 +1,7 @@
 /** What a committed record obliges its shard to do, at least once: who receives it deduplicates. Ids come from one counter of the shard. */
 import type { RunKey } from '../../kernel/run-key.ts';
-import type { CloseOutcome, ParentLink } from '../commands/history-commands.ts';
+import type { CloseOutcome } from '../../kernel/close-outcome.ts';
+import type { ParentLink } from '../commands/history-commands.ts';
 import type { PriorityFields } from '../../kernel/priority.ts';
 import type { TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 

@@ -29,7 +29,8 @@ import { newProgress, type ScheduleProgress } from '../../schedules/schedule.ts'
 import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { endsWanted, type ScheduleStep, stepAround, stepSchedule } from '../../schedules/step.ts';
 import type { LetterChecked } from '../commands/task-commands.ts';
-import type { CloseOutcome, OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands/history-commands.ts';
+import type { CloseOutcome } from '../../kernel/close-outcome.ts';
+import type { OutboxOutcome, RecordActionClosed, RoomForRuns } from '../commands/history-commands.ts';
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import { forgetSchedule } from '../steps/end-of-run.ts';
 import { beginWithoutWorker } from '../steps/begin-without-worker.ts';

@@ -2,7 +2,6 @@ import { activityOptionFields } from '../../kernel/activity-option-fields.ts';
 import type { ResetWorkflow, UpdateActivityOptions } from '../../history/commands/operation-commands.ts';
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type {
-  CloseOutcome,
   CompleteWorkflowTask,
   HistoryRequest,
   IdPolicies,
@@ -15,6 +14,7 @@ import type { HistoryReply, Rejection, StartReply, UpdateReply } from '../../his
 import type { UpdateWaitStage } from '../../history/commands/pending-update.ts';
 import type { UpdateAttributes, UpdateMessage } from '../../history/commands/update-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
+import { closeFields, closeOf, type CloseOutcome } from '../../kernel/close-outcome.ts';
 import * as wire from '../../wire/generated/peer/history.ts';
 import * as wireTask from '../../wire/generated/peer/started_task.ts';
 import type { Reader } from '../../wire/reader.ts';
@@ -60,7 +60,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
   recordChildClosed: {
     field: 22,
-    write: (w, request) => wire.writeRecordChildClosed(w, { ...request, close: closeToWire(request.close) }),
+    write: (w, request) => wire.writeRecordChildClosed(w, { ...request, close: closeFields(request.close) }),
     read: (r) => {
       const request = wire.readRecordChildClosed(r);
       return { ...request, kind: 'recordChildClosed', close: closeFromWire(request.close) };
@@ -107,7 +107,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   describeSchedule: plain(42, 'describeSchedule', wire.writeOfRun, wire.readOfRun),
   recordActionClosed: {
     field: 43,
-    write: (w, request) => wire.writeRecordActionClosed(w, { ...request, close: closeToWire(request.close) }),
+    write: (w, request) => wire.writeRecordActionClosed(w, { ...request, close: closeFields(request.close) }),
     read: (r) => {
       const request = wire.readRecordActionClosed(r);
       return { ...request, kind: 'recordActionClosed', close: closeFromWire(request.close) };
@@ -236,42 +236,10 @@ function readQueryWorkflow(r: Reader, nowMs: number): QueryWorkflow {
   return { kind: 'queryWorkflow', key, queryId, query, rejectCondition, deadlineMs: momentMs(remainingMs, nowMs) };
 }
 
-function closeToWire(close: CloseOutcome): wire.CloseOutcome {
-  const { kind } = close;
-  switch (kind) {
-    case 'completed':
-      return { kind, value: close.result, retryState: 0 };
-    case 'failed':
-      return { kind, value: close.failure, retryState: close.retryState };
-    case 'canceled':
-      return { kind, value: close.details, retryState: 0 };
-    case 'timedOut':
-      return { kind, value: undefined, retryState: close.retryState };
-    case 'terminated':
-      return { kind, value: undefined, retryState: 0 };
-    default:
-      return unreachable(kind);
-  }
-}
-
 const closeKinds: Words<CloseOutcome['kind']> = words('completed failed canceled timedOut terminated');
 
-function closeFromWire({ kind: word, value, retryState }: wire.CloseOutcome): CloseOutcome {
-  const kind = wordOf(closeKinds, word, 'CloseOutcome.kind');
-  switch (kind) {
-    case 'completed':
-      return { kind, result: value };
-    case 'failed':
-      return { kind, failure: value, retryState };
-    case 'canceled':
-      return { kind, details: value };
-    case 'timedOut':
-      return { kind, retryState };
-    case 'terminated':
-      return { kind };
-    default:
-      return unreachable(kind);
-  }
+function closeFromWire({ kind, value, retryState }: wire.CloseOutcome): CloseOutcome {
+  return closeOf({ kind: wordOf(closeKinds, kind, 'CloseOutcome.kind'), value, retryState });
 }
 
 // ── Answers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
-import type {
-  CloseOutcome,
-  HistoryRequest,
-  ParentLink,
-  SignalAttributes,
-  StartAttributes,
-} from '../../../src/history/commands/history-commands.ts';
+import type { CloseOutcome } from '../../../src/kernel/close-outcome.ts';
+import type { HistoryRequest, ParentLink, SignalAttributes, StartAttributes } from '../../../src/history/commands/history-commands.ts';
 import type { LetterOutcome } from '../../../src/history/run/letter-marks.ts';
 import type { HistoryReply, Rejection } from '../../../src/history/run/history-replies.ts';
 import type { UpdateMessage } from '../../../src/history/commands/update-commands.ts';
