@@ -20,6 +20,16 @@ export type Flag = {
   readonly env?: string;
 };
 
+type MoreOfFlag = Omit<Flag, 'name' | 'value' | 'help'>;
+
+export function flag(name: string, value: string, help: string, more: MoreOfFlag = {}): Flag {
+  return { name, value, help, ...more };
+}
+
+export function toggle(name: string, help: string, more: MoreOfFlag = {}): Flag {
+  return { name, help, ...more };
+}
+
 export type Argument = { readonly name: string; readonly help: string; readonly isOptional?: boolean };
 
 export type Example = { readonly what: string; readonly line: string };

@@ -1,5 +1,5 @@
 import { dlqCommand } from './admin/dlq/dlq-commands.ts';
-import { command, type Flag } from './command.ts';
+import { command, type Flag, flag, toggle } from './command.ts';
 import { callFlags } from './connection-flags.ts';
 import { globalFlags, textOutputFlag } from './global-flags.ts';
 import { startDevFlags } from './server/start-dev-flags.ts';
@@ -47,11 +47,8 @@ const config = command('config', 'Check and show server configuration files.', {
       details: ['Unknown keys are errors here, even if a server would only warn about them.'],
       args: [fileArgument],
       flags: [
-        {
-          name: 'connect',
-          help: 'Also connect to Kafka and PostgreSQL, and check whether a start would be refused there; exits with 1 if so',
-        },
-        { name: 'dynamic', help: 'FILE is a dynamic configuration file: report what is wrong in it and what has no effect' },
+        toggle('connect', 'Also connect to Kafka and PostgreSQL, and check whether a start would be refused there; exits with 1 if so'),
+        toggle('dynamic', 'FILE is a dynamic configuration file: report what is wrong in it and what has no effect'),
         textOutputFlag,
       ],
       examples: [
@@ -96,7 +93,7 @@ const shard = command('shard', 'History shards.', {
   examples: [{ what: 'Show who owns a shard', line: 'perdure admin shard describe --shard-id 1' }],
   subcommands: [
     command('describe', 'Show a history shard: who owns it, and its range id.', {
-      flags: [{ name: 'shard-id', value: 'N', help: 'Number of the shard, from 1' }, ...callFlags],
+      flags: [flag('shard-id', 'N', 'Number of the shard, from 1'), ...callFlags],
       examples: [{ what: 'Show the first shard', line: 'perdure admin shard describe --shard-id 1' }],
       run: async (invocation) => (await import('./admin/describe.ts')).runDescribeShard(invocation),
     }),
@@ -118,10 +115,7 @@ const cluster = command('cluster', 'Check whether a cluster is serving.', {
   examples: [{ what: 'Check it, for example in a script', line: 'perdure cluster health' }],
   subcommands: [
     command('health', 'Print SERVING and exit with 0, or NOT_SERVING and exit with 4.', {
-      flags: [
-        { name: 'cluster', value: 'NAME', help: 'Name of a cluster that the server knows', defaultText: 'its own cluster' },
-        ...callFlags,
-      ],
+      flags: [flag('cluster', 'NAME', 'Name of a cluster that the server knows', { defaultText: 'its own cluster' }), ...callFlags],
       examples: [
         { what: 'Check the server on this machine', line: 'perdure cluster health' },
         { what: 'Check another one, and print JSON', line: 'perdure cluster health --address db-3:7233 -o json' },
@@ -133,9 +127,9 @@ const cluster = command('cluster', 'Check whether a cluster is serving.', {
 
 const namespaceArgument = { name: 'NAMESPACE', help: 'Name of the namespace' };
 const namespaceFlags: readonly Flag[] = [
-  { name: 'description', value: 'TEXT', help: 'Purpose of the namespace' },
-  { name: 'owner-email', value: 'ADDRESS', help: 'Email address of its owner' },
-  { name: 'data', value: 'KEY=VALUE', repeat: true, help: 'Additional data about the namespace' },
+  flag('description', 'TEXT', 'Purpose of the namespace'),
+  flag('owner-email', 'ADDRESS', 'Email address of its owner'),
+  flag('data', 'KEY=VALUE', 'Additional data about the namespace', { repeat: true }),
 ];
 
 const namespace = command('namespace', 'Register, list, describe, update and delete namespaces.', {
@@ -144,16 +138,13 @@ const namespace = command('namespace', 'Register, list, describe, update and del
     command('register', 'Register a namespace.', {
       args: [namespaceArgument],
       flags: [
-        {
-          name: 'clusters',
-          value: 'NAME',
+        flag('clusters', 'NAME', 'Clusters that have the namespace: several values, or a list with commas', {
           many: true,
           repeat: true,
-          help: 'Clusters that have the namespace: several values, or a list with commas',
           defaultText: 'this cluster',
-        },
-        { name: 'active-cluster', value: 'NAME', help: 'Cluster that runs its workflows', defaultText: 'this cluster' },
-        { name: 'retention', value: 'DURATION', help: 'How long closed workflows are kept', defaultText: '72h' },
+        }),
+        flag('active-cluster', 'NAME', 'Cluster that runs its workflows', { defaultText: 'this cluster' }),
+        flag('retention', 'DURATION', 'How long closed workflows are kept', { defaultText: '72h' }),
         ...namespaceFlags,
         ...callFlags,
       ],
@@ -177,7 +168,7 @@ const namespace = command('namespace', 'Register, list, describe, update and del
     command('update', 'Change a namespace, and show the result.', {
       details: ['Settings without a flag stay as they are. A workflow keeps the retention that its namespace had when it was started.'],
       args: [namespaceArgument],
-      flags: [{ name: 'retention', value: 'DURATION', help: 'How long closed workflows are kept' }, ...namespaceFlags, ...callFlags],
+      flags: [flag('retention', 'DURATION', 'How long closed workflows are kept'), ...namespaceFlags, ...callFlags],
       examples: [{ what: 'Keep closed workflows for a month', line: 'perdure namespace update orders --retention 30d' }],
       run: async (invocation) => (await import('./namespace/namespaces.ts')).runUpdateNamespace(invocation),
     }),
@@ -186,7 +177,7 @@ const namespace = command('namespace', 'Register, list, describe, update and del
         'Its name can be used again at once; its contents are deleted in the background. On a terminal the command asks you to type the name of the namespace. Without a terminal it needs --yes.',
       ],
       args: [namespaceArgument],
-      flags: [{ name: 'yes', short: 'y', help: 'Ask no questions' }, ...callFlags],
+      flags: [toggle('yes', 'Ask no questions', { short: 'y' }), ...callFlags],
       examples: [{ what: 'Delete it without asking', line: 'perdure namespace delete orders --yes' }],
       run: async (invocation) => (await import('./namespace/namespaces.ts')).runDeleteNamespace(invocation),
     }),
@@ -250,7 +241,7 @@ const version = command('version', 'Print the version of Perdure, of the Tempora
 const temporalCommands = ['activity', 'batch', 'nexus', 'operator', 'schedule', 'task-queue', 'worker', 'workflow'];
 
 export const rootCommand = command('perdure', 'Perdure runs Temporal workers on the Kafka you already have.', {
-  flags: [{ name: 'version', short: 'v', help: 'Print the version' }],
+  flags: [toggle('version', 'Print the version', { short: 'v' })],
   globalFlags,
   examples: [
     { what: 'Start a development server on localhost:7233', line: 'perdure server start-dev' },

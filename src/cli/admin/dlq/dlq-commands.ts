@@ -7,7 +7,7 @@
  * Both list the same queues and the same jobs; they differ in the flags that select messages.
  */
 import { alternatives } from '../../cli-error.ts';
-import { command, type Command, type Example, type ExitCode, type Flag, type Invocation } from '../../command.ts';
+import { command, type Command, type Example, type ExitCode, type Flag, flag, type Invocation, toggle } from '../../command.ts';
 import { callFlags } from '../../connection-flags.ts';
 import { changeFlags, mergeFlags, paceFlags, reasonFlag, waitFlags } from './change-flags.ts';
 import { listFlags, queueFlags, readFlags, selectorFlags } from './dlq-flags.ts';
@@ -60,13 +60,13 @@ const read: OfKind = (kind) =>
     flags: [
       ...queueFlags(kind),
       ...selectorFlags(kind),
-      { name: 'limit', value: 'N', help: 'Maximum number of messages', defaultText: 'all' },
-      { name: 'page-size', value: 'N', help: 'Messages per request, 1000 at most', defaultText: '1000' },
-      {
-        name: 'long',
-        help: kind === 'admin dlq' ? 'All fields of a message instead of eight' : 'Accepted for compatibility; all fields are always shown',
-      },
-      { name: 'payload', help: 'Include the task itself' },
+      flag('limit', 'N', 'Maximum number of messages', { defaultText: 'all' }),
+      flag('page-size', 'N', 'Messages per request, 1000 at most', { defaultText: '1000' }),
+      toggle(
+        'long',
+        kind === 'admin dlq' ? 'All fields of a message instead of eight' : 'Accepted for compatibility; all fields are always shown',
+      ),
+      toggle('payload', 'Include the task itself'),
       ...readFlags,
     ],
     examples: examples(kind, 'read', ['As a table', '-o text'], ['With one type of error', `--query "ErrorType = 'Internal'" -o jsonl`]),
@@ -96,8 +96,8 @@ const groups: OfKind = (kind) =>
     flags: [
       ...queueFlags(kind),
       ...selectorFlags(kind),
-      { name: 'by', value: 'FIELD', choices: groupings, help: alternatives(groupings), defaultText: 'fingerprint' },
-      { name: 'limit', value: 'N', help: 'Maximum number of groups, up to 100', defaultText: '100' },
+      flag('by', 'FIELD', alternatives(groupings), { choices: groupings, defaultText: 'fingerprint' }),
+      flag('limit', 'N', 'Maximum number of groups, up to 100', { defaultText: '100' }),
       ...listFlags,
     ],
     examples: examples(kind, 'groups', ['By workflow type', '--by workflow-type']),
@@ -162,7 +162,7 @@ const apply: OfKind = (kind) =>
   command('apply', 'Apply a plan: merge or purge the messages that it selected.', {
     details: [exitCodesOfChange],
     args: [{ name: 'PLAN', help: 'Plan id, as printed by plan and --dry-run' }],
-    flags: [{ name: 'hash', value: 'HEX', help: 'Refuse the plan unless it has this hash' }, ...waitFlags, ...callFlags],
+    flags: [flag('hash', 'HEX', 'Refuse the plan unless it has this hash'), ...waitFlags, ...callFlags],
     examples: [{ what: 'Apply a plan and wait for its job', line: `perdure ${kind} apply 0b6f3c5e-5ab7-4a5c-9d0c-5b3f7d1c2a90` }],
     run: async (invocation) => (await import('./change.ts')).runApply(kind, invocation),
   });
@@ -174,8 +174,8 @@ const restore: OfKind = (kind) =>
     ],
     flags: [
       ...queueFlags(kind),
-      { name: 'message-id', value: 'ID', help: 'Id of a purged message', repeat: true },
-      { name: 'job', value: 'JOB', help: 'Id of a purge job: restore all messages that it purged' },
+      flag('message-id', 'ID', 'Id of a purged message', { repeat: true }),
+      flag('job', 'JOB', 'Id of a purge job: restore all messages that it purged'),
       reasonFlag,
       ...waitFlags,
       ...callFlags,
@@ -192,9 +192,9 @@ const audit: OfKind = (kind) =>
     details: ['The topic <prefix>.audit has the same entries as JSON, so any Kafka tool can read them.'],
     flags: [
       ...queueFlags(kind),
-      { name: 'job', value: 'JOB', help: 'Only entries of this job' },
-      { name: 'message-id', value: 'ID', help: 'Only entries about this message' },
-      { name: 'limit', value: 'N', help: 'Maximum number of entries; 0 means all', defaultText: '100' },
+      flag('job', 'JOB', 'Only entries of this job'),
+      flag('message-id', 'ID', 'Only entries about this message'),
+      flag('limit', 'N', 'Maximum number of entries; 0 means all', { defaultText: '100' }),
       ...listFlags,
     ],
     examples: examples(kind, 'audit', ['For one message', '--message-id 41']),
@@ -219,8 +219,8 @@ function job(kind: DlqKind): Command {
       command('list', 'List jobs, newest first.', {
         flags: [
           ...queueFlags(kind).filter(({ name }) => name !== 'dlq-type'),
-          { name: 'active', help: 'Only jobs that have not ended' },
-          { name: 'limit', value: 'N', help: 'Maximum number of jobs; 0 means all', defaultText: '100' },
+          toggle('active', 'Only jobs that have not ended'),
+          flag('limit', 'N', 'Maximum number of jobs; 0 means all', { defaultText: '100' }),
           ...listFlags,
         ],
         examples: [running],

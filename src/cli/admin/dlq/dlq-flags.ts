@@ -1,22 +1,16 @@
-import type { Flag } from '../../command.ts';
+import { type Flag, flag } from '../../command.ts';
 import { connectionFlags } from '../../connection-flags.ts';
 import { outputFlag, textOutputFlag, timeFormatFlag } from '../../global-flags.ts';
 import type { DlqKind } from './service.ts';
 
-const clusterFlag: Flag = { name: 'cluster', value: 'NAME', help: 'Cluster that the tasks come from' };
-const namespaceFlag: Flag = {
-  name: 'namespace',
-  short: 'n',
-  value: 'NAME',
-  help: 'Only this namespace, even if it is deleted',
-  defaultText: 'all',
-};
-const shardFlag: Flag = { name: 'shard-id', value: 'N', help: 'Only this history shard; numbers start at 1', defaultText: 'all' };
+const clusterFlag = flag('cluster', 'NAME', 'Cluster that the tasks come from');
+const namespaceFlag = flag('namespace', 'NAME', 'Only this namespace, even if it is deleted', { short: 'n', defaultText: 'all' });
+const shardFlag = flag('shard-id', 'N', 'Only this history shard; numbers start at 1', { defaultText: 'all' });
 
 export function queueFlags(kind: DlqKind): readonly Flag[] {
   return kind === 'admin dlq'
-    ? [clusterFlag, { name: 'dlq-type', value: 'TYPE', help: 'Only this queue: replication or namespace', defaultText: 'both' }]
-    : [{ name: 'category', value: 'NAME', help: 'Task category, by name or id: transfer, timer, visibility …' }, clusterFlag];
+    ? [clusterFlag, flag('dlq-type', 'TYPE', 'Only this queue: replication or namespace', { defaultText: 'both' })]
+    : [flag('category', 'NAME', 'Task category, by name or id: transfer, timer, visibility …'), clusterFlag];
 }
 
 export function selectorFlags(kind: DlqKind): readonly Flag[] {
@@ -24,18 +18,13 @@ export function selectorFlags(kind: DlqKind): readonly Flag[] {
   return [
     namespaceFlag,
     shardFlag,
-    { name: 'task-id', value: 'ID', help: taskId },
-    { name: 'message-id', value: 'ID', help: 'Only the dead letter with this message id', repeat: true },
-    { name: 'workflow-id', value: 'ID', help: 'Only dead letters of this workflow' },
-    { name: 'run-id', value: 'ID', help: 'Only dead letters of this run' },
-    { name: 'min-message-id', value: 'ID', help: 'Only message ids from this one on' },
-    { name: 'max-message-id', value: 'ID', help: 'Only message ids up to and including this one' },
-    {
-      name: 'query',
-      short: 'q',
-      value: 'FILTER',
-      help: 'Filter in the syntax of workflow lists, on ErrorType, Cause, WorkflowType, Fingerprint …',
-    },
+    flag('task-id', 'ID', taskId),
+    flag('message-id', 'ID', 'Only the dead letter with this message id', { repeat: true }),
+    flag('workflow-id', 'ID', 'Only dead letters of this workflow'),
+    flag('run-id', 'ID', 'Only dead letters of this run'),
+    flag('min-message-id', 'ID', 'Only message ids from this one on'),
+    flag('max-message-id', 'ID', 'Only message ids up to and including this one'),
+    flag('query', 'FILTER', 'Filter in the syntax of workflow lists, on ErrorType, Cause, WorkflowType, Fingerprint …', { short: 'q' }),
   ];
 }
 
