@@ -13,17 +13,7 @@ import type { Clock, Timer } from '../ports/machine.ts';
 import { addressProblem, type AddressRule, callbackUrl, type CallbackUrl, ruleFor } from '../kernel/callback-address.ts';
 import { asError } from '../kernel/error-text.ts';
 import { decodeCallback } from '../wire/generated/lean/callback.ts';
-import {
-  begun,
-  breakerAt,
-  type BreakerSettings,
-  type CircuitBreaker,
-  closedBreaker,
-  ended,
-  givenUp,
-  letsThrough,
-  openMs,
-} from './circuit-breaker.ts';
+import * as breakers from './circuit-breaker.ts';
 import { PRIVATE_ADDRESS, type Post } from './http-sender.ts';
 import { completionRequest } from './nexus-completion.ts';
 import type { DeliveryOutcome } from './completion-answer.ts';
@@ -48,7 +38,7 @@ const ADDRESS_NOT_ALLOWED = 'AddressNotAllowed';
 
 export type DeliverySettings = {
   readonly requestTimeoutMs: number;
-  readonly breaker: BreakerSettings;
+  readonly breaker: breakers.BreakerSettings;
   /** The addresses that the namespace may call. */
   readonly allowedAddresses: readonly AddressRule[];
 };
@@ -75,7 +65,7 @@ type Line = {
   readonly destination: string;
   readonly waiting: Set<Waiting>;
   underWay: number;
-  breaker: CircuitBreaker;
+  breaker: breakers.CircuitBreaker;
   /** Somebody waits for the breaker. */
   wake: Timer | undefined;
 };
@@ -152,7 +142,7 @@ export class CallbackSender implements CallbackDeliveries {
     const name = nameOf(namespaceId, destination);
     const known = this.#lines.get(name);
     if (known !== undefined) return known;
-    const breaker = closedBreaker(this.#options.clock.monoMs());
+    const breaker = breakers.closedBreaker(this.#options.clock.monoMs());
     const line: Line = { name, namespaceId, destination, waiting: new Set(), underWay: 0, breaker, wake: undefined };
     this.#lines.set(name, line);
     return line;
@@ -186,7 +176,7 @@ export class CallbackSender implements CallbackDeliveries {
     this.#turns.delete(namespace);
     this.#countWaiting(line, -1);
     this.#countUnderWay(line, 1);
-    const { generation } = (line.breaker = begun(line.breaker));
+    const { generation } = (line.breaker = breakers.begun(line.breaker));
     this.#place(line);
     void this.#attempt(line, next, generation);
   }
@@ -211,11 +201,11 @@ export class CallbackSender implements CallbackDeliveries {
     const { clock, settingsOf } = this.#options;
     const { breaker: settings } = settingsOf(first.delivery.namespace, line.destination);
     const nowMs = clock.monoMs();
-    line.breaker = breakerAt(line.breaker, nowMs, settings);
-    const openForMs = openMs(line.breaker, nowMs, settings);
+    line.breaker = breakers.breakerAt(line.breaker, nowMs, settings);
+    const openForMs = breakers.openMs(line.breaker, nowMs, settings);
     // Looked at again before that: how long may have become less.
     if (openForMs > 0) line.wake = clock.after(Math.min(Math.max(1, openForMs), LOOK_AGAIN_MS_MAX), () => this.#wake(line));
-    return letsThrough(line.breaker, settings);
+    return breakers.letsThrough(line.breaker, settings);
   }
 
   #wake(line: Line): void {
@@ -290,8 +280,8 @@ export class CallbackSender implements CallbackDeliveries {
     const { breaker: settings } = this.#options.settingsOf(waiting.delivery.namespace, line.destination);
     line.breaker =
       outcome !== undefined && saysOfDestination(outcome)
-        ? ended(line.breaker, generation, outcome.kind === 'failed', this.#options.clock.monoMs(), settings)
-        : givenUp(line.breaker, generation);
+        ? breakers.ended(line.breaker, generation, outcome.kind === 'failed', this.#options.clock.monoMs(), settings)
+        : breakers.givenUp(line.breaker, generation);
     this.#place(line);
     if (outcome !== undefined) waiting.answer(outcome);
     this.#run();

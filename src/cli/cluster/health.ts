@@ -1,21 +1,15 @@
 /** `perdure cluster health`: prints whether a server serves, and exits accordingly. */
-import {
-  decodeHealthCheckResponse,
-  encodeHealthCheckRequest,
-  HealthCheckResponseServingStatus,
-  type HealthCheckRequest,
-  type HealthCheckResponse,
-} from '../../wire/generated/lean/health.ts';
+import * as wire from '../../wire/generated/lean/health.ts';
 import { describeCluster } from '../admin/admin-service.ts';
 import { CliError } from '../cli-error.ts';
 import { exitCodes, type ExitCode, type Invocation } from '../command.ts';
 import { withServer, type GrpcMethod } from '../grpc-client.ts';
 import { printOne } from '../printed-list.ts';
 
-const check: GrpcMethod<HealthCheckRequest, HealthCheckResponse> = {
+const check: GrpcMethod<wire.HealthCheckRequest, wire.HealthCheckResponse> = {
   path: '/grpc.health.v1.Health/Check',
-  encode: encodeHealthCheckRequest,
-  decode: decodeHealthCheckResponse,
+  encode: wire.encodeHealthCheckRequest,
+  decode: wire.decodeHealthCheckResponse,
 };
 
 const service = 'temporal.api.workflowservice.v1.WorkflowService';
@@ -26,7 +20,7 @@ export async function runHealth(invocation: Invocation): Promise<ExitCode> {
     const isServing = await withServer(invocation, async (client) => {
       // Only the server knows which clusters exist.
       if (clusterName !== undefined) await client.call(await describeCluster(), { clusterName });
-      return (await client.call(check, { service })).status === HealthCheckResponseServingStatus.SERVING;
+      return (await client.call(check, { service })).status === wire.HealthCheckResponseServingStatus.SERVING;
     });
     return told(invocation, isServing);
   } catch (error) {

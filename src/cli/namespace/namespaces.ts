@@ -1,18 +1,7 @@
 /** `perdure namespace …`: register, list, describe, update and delete. */
 import { formatDurationMs, parseDurationMs } from '../../config/duration.ts';
 import { ArchivalState } from '../../wire/generated/lean/enums.ts';
-import {
-  calls as workflowCalls,
-  emptyDescribeNamespaceRequest,
-  emptyNamespaceConfig,
-  emptyRegisterNamespaceRequest,
-  emptyUpdateNamespaceInfo,
-  emptyUpdateNamespaceRequest,
-  type DescribeNamespaceResponse,
-  type ListNamespacesResponse,
-  type RegisterNamespaceRequest,
-  type UpdateNamespaceRequest,
-} from '../../wire/generated/lean/namespace_service.ts';
+import * as wire from '../../wire/generated/lean/namespace_service.ts';
 import { calls as operatorCalls, emptyDeleteNamespaceRequest } from '../../wire/generated/lean/operator_service.ts';
 import { usageError } from '../cli-error.ts';
 import { exitCodes, type ExitCode, type Invocation } from '../command.ts';
@@ -22,7 +11,7 @@ import { printFields } from '../printed-fields.ts';
 import { plainText } from '../plain-text.ts';
 
 const calls = {
-  ...methodsOf('temporal.api.workflowservice.v1.WorkflowService', workflowCalls),
+  ...methodsOf('temporal.api.workflowservice.v1.WorkflowService', wire.calls),
   ...methodsOf('temporal.api.operatorservice.v1.OperatorService', operatorCalls),
 };
 
@@ -30,8 +19,8 @@ export async function runRegister(invocation: Invocation): Promise<ExitCode> {
   const { flags, args } = invocation;
   const [namespace = ''] = args;
   const clusters = flags.all('clusters').flatMap((given) => given.split(',').filter((name) => name !== ''));
-  const request: RegisterNamespaceRequest = {
-    ...emptyRegisterNamespaceRequest(),
+  const request: wire.RegisterNamespaceRequest = {
+    ...wire.emptyRegisterNamespaceRequest(),
     namespace,
     description: flags.one('description') ?? '',
     ownerEmail: flags.one('owner-email') ?? '',
@@ -61,7 +50,7 @@ function pair(given: string): readonly [string, string] {
 
 export async function runDescribeNamespace(invocation: Invocation): Promise<ExitCode> {
   const [namespace = ''] = invocation.args;
-  const request = { ...emptyDescribeNamespaceRequest(), namespace };
+  const request = { ...wire.emptyDescribeNamespaceRequest(), namespace };
   return printFields(invocation, fieldsOf(await withServer(invocation, (client) => client.call(calls.DescribeNamespace, request))));
 }
 
@@ -77,16 +66,17 @@ export async function runUpdateNamespace(invocation: Invocation): Promise<ExitCo
     throw usageError('an empty text changes nothing', { why: 'For the server, an empty description or address is the same as none.' });
   }
   const retention = flags.one('retention');
-  const request: UpdateNamespaceRequest = {
-    ...emptyUpdateNamespaceRequest(),
+  const request: wire.UpdateNamespaceRequest = {
+    ...wire.emptyUpdateNamespaceRequest(),
     namespace,
     updateInfo: {
-      ...emptyUpdateNamespaceInfo(),
+      ...wire.emptyUpdateNamespaceInfo(),
       description: description ?? '',
       ownerEmail: ownerEmail ?? '',
       data: new Map(flags.all('data').map(pair)),
     },
-    config: retention === undefined ? undefined : { ...emptyNamespaceConfig(), workflowExecutionRetentionTtlMs: retentionMs(retention) },
+    config:
+      retention === undefined ? undefined : { ...wire.emptyNamespaceConfig(), workflowExecutionRetentionTtlMs: retentionMs(retention) },
   };
   return printFields(
     invocation,
@@ -122,7 +112,7 @@ const states = ['', 'REGISTERED', 'DEPRECATED', 'DELETED'] as const;
 
 export async function runListNamespaces(invocation: Invocation): Promise<ExitCode> {
   const forms = { json, titles: ['NAME', 'ID', 'STATE', 'RETENTION', 'ACTIVE', 'CLUSTERS'], cells };
-  const list = new PrintedList<DescribeNamespaceResponse>(invocation, forms);
+  const list = new PrintedList<wire.DescribeNamespaceResponse>(invocation, forms);
   return list.whole(() =>
     withServer(invocation, async (client) => {
       for await (const { namespaces } of pages(client)) if (!(await list.add(namespaces))) return;
@@ -135,13 +125,13 @@ export async function namespaceNames(client: GrpcClient): Promise<readonly strin
   return (first?.namespaces ?? []).map(({ namespaceInfo }) => namespaceInfo?.name ?? '');
 }
 
-function pages(client: GrpcClient): AsyncGenerator<ListNamespacesResponse, undefined> {
+function pages(client: GrpcClient): AsyncGenerator<wire.ListNamespacesResponse, undefined> {
   return pagesOf((nextPageToken) =>
     client.call(calls.ListNamespaces, { pageSize: 100, nextPageToken, namespaceFilter: { includeDeleted: false } }),
   );
 }
 
-type Described = Pick<DescribeNamespaceResponse, 'namespaceInfo' | 'config' | 'replicationConfig' | 'isGlobalNamespace'>;
+type Described = Pick<wire.DescribeNamespaceResponse, 'namespaceInfo' | 'config' | 'replicationConfig' | 'isGlobalNamespace'>;
 
 function stateOf({ namespaceInfo }: Described): string {
   return states[namespaceInfo?.state ?? 0] ?? '';
@@ -155,7 +145,7 @@ function clustersOf({ replicationConfig }: Described): readonly string[] {
   return (replicationConfig?.clusters ?? []).map(({ clusterName }) => clusterName);
 }
 
-function cells(described: DescribeNamespaceResponse): readonly string[] {
+function cells(described: wire.DescribeNamespaceResponse): readonly string[] {
   const { namespaceInfo, replicationConfig } = described;
   const clusters = clustersOf(described).join(',');
   return [

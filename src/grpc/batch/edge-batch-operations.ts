@@ -5,16 +5,7 @@
  *                                                ─▶ perform ─▶ operationRequest ─▶ the method of WorkflowService ─▶ the workflow's shard
  */
 import { createHash } from 'node:crypto';
-import {
-  type BatchJob,
-  type BatchOperations,
-  type BatchOutcome,
-  type BatchPage,
-  type BatchTarget,
-  BatchTrouble,
-  type BatchTroubleKind,
-  type BatchWork,
-} from '../../ports/batch-operations.ts';
+import * as port from '../../ports/batch-operations.ts';
 import type { BatchPosition } from '../../batches/batch.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
@@ -49,12 +40,12 @@ import {
 
 const operationMsMax = 30_000;
 
-export function edgeBatchOperations(context: HandlerContext, service: Service, gate: Gate): BatchOperations {
+export function edgeBatchOperations(context: HandlerContext, service: Service, gate: Gate): port.BatchOperations {
   return {
     open: (job) => {
       const namespace = context.ports.cluster.namespaceById(job.namespaceId);
       if (namespace === undefined || namespace.state === 'deleted')
-        throw new BatchTrouble(`namespace ${job.namespaceId} is not there now`, 'passes');
+        throw new port.BatchTrouble(`namespace ${job.namespaceId} is not there now`, 'passes');
       return new EdgeBatchWork({ context, service, gate, namespace, job });
     },
   };
@@ -65,10 +56,10 @@ type Parts = {
   readonly service: Service;
   readonly gate: Gate;
   readonly namespace: Namespace;
-  readonly job: BatchJob;
+  readonly job: port.BatchJob;
 };
 
-class EdgeBatchWork implements BatchWork {
+class EdgeBatchWork implements port.BatchWork {
   readonly perSecondMax: number;
   readonly concurrencyMax: number;
   readonly #parts: Parts;
@@ -104,7 +95,7 @@ class EdgeBatchWork implements BatchWork {
     return this.#asked(() => counting().catch(unknownWhereTooLong));
   }
 
-  async page(behind: BatchPosition, max: number): Promise<BatchPage> {
+  async page(behind: BatchPosition, max: number): Promise<port.BatchPage> {
     const listed = this.#listed;
     if (listed.length > 0) {
       const targets = listed.slice(behind.listed, behind.listed + max).map(({ businessId: workflowId, runId }, index) => ({
@@ -127,7 +118,7 @@ class EdgeBatchWork implements BatchWork {
     return { targets, isLast: rows.length < max && bytes < PAGE_BYTES_MAX };
   }
 
-  async perform(target: BatchTarget): Promise<BatchOutcome> {
+  async perform(target: port.BatchTarget): Promise<port.BatchOutcome> {
     const { context, gate, job } = this.#parts;
     const { kind } = this.#toPerform.operation;
     // A step that is taken once more repeats what it has done: that must not undo what others did since.
@@ -144,7 +135,7 @@ class EdgeBatchWork implements BatchWork {
     }
   }
 
-  async #performed(call: Call, target: BatchTarget): Promise<void> {
+  async #performed(call: Call, target: port.BatchTarget): Promise<void> {
     const { context, service, job } = this.#parts;
     const { operation } = this.#toPerform;
     if (operation.kind === 'reset' && (await this.#wasReset(target, call))) return;
@@ -160,7 +151,7 @@ class EdgeBatchWork implements BatchWork {
    * Whether the run goes on from another by a reset since the job began, by one of its own as a rule. The query of a job finds a reset run as it found its
    * base, by a step that is taken once more, or once it has closed.
    */
-  async #wasReset(target: BatchTarget, call: Call): Promise<boolean> {
+  async #wasReset(target: port.BatchTarget, call: Call): Promise<boolean> {
     const { context, job } = this.#parts;
     if (this.#listed.length > 0) return false;
     const key = runKey(job.namespaceId, target);
@@ -186,12 +177,12 @@ class EdgeBatchWork implements BatchWork {
   }
 
   /** What is described of a job has no place for why it has failed, as in Temporal. */
-  #trouble(reason: string, kind: BatchTroubleKind): BatchTrouble {
+  #trouble(reason: string, kind: port.BatchTroubleKind): port.BatchTrouble {
     const { context, job, namespace } = this.#parts;
     const { visibilityQuery: query } = this.#request;
     if (kind === 'stays')
       context.ports.logger.warn('a batch job has failed', { namespace: namespace.name, runId: job.runId, query, reason });
-    return new BatchTrouble(reason, kind);
+    return new port.BatchTrouble(reason, kind);
   }
 
   #queried<Answer>(method: RpcNameOf<typeof workflowRpcs>, query: (asked: number) => Promise<Answer>): Promise<Answer> {
@@ -218,7 +209,7 @@ function unknownWhereTooLong(error: unknown): number {
 }
 
 /** The trouble of a list or a count. A query that takes too long may always do; what the database refuses it refuses again. */
-function troubleOf(code: StatusCode): BatchTroubleKind {
+function troubleOf(code: StatusCode): port.BatchTroubleKind {
   switch (code) {
     case statusCode.unavailable:
     case statusCode.resourceExhausted:
@@ -233,7 +224,7 @@ function troubleOf(code: StatusCode): BatchTroubleKind {
 }
 
 /** What another attempt may mend is tried again; a workflow that is closed or gone wants nothing done. */
-function outcomeOf(code: StatusCode): BatchOutcome {
+function outcomeOf(code: StatusCode): port.BatchOutcome {
   switch (code) {
     case statusCode.notFound:
       return 'done';
@@ -260,7 +251,7 @@ type JobToPerform = {
   readonly reason: string;
 };
 
-function operationRequest(job: JobToPerform, target: BatchTarget, resetTo: ResetPoint | undefined): Uint8Array {
+function operationRequest(job: JobToPerform, target: port.BatchTarget, resetTo: ResetPoint | undefined): Uint8Array {
   const { operation, namespace, reason } = job;
   const requestId = requestIdOf(job, target);
   const workflow = { namespace, workflowExecution: target };
@@ -314,7 +305,7 @@ function operationRequest(job: JobToPerform, target: BatchTarget, resetTo: Reset
 }
 
 /** The job's run, not its id: a later job of that id asks anew. */
-function requestIdOf({ runId }: JobToPerform, target: BatchTarget): string {
+function requestIdOf({ runId }: JobToPerform, target: port.BatchTarget): string {
   const hex = createHash('sha256').update(`${runId}\n${target.runId}\n${target.workflowId}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }

@@ -1,13 +1,6 @@
 import type { Job, JobCounts, JobOptions } from '../../deadletters/jobs/job.ts';
 import { jobLimits, optionsProblem, paceProblem, reasonProblem } from '../../deadletters/bounds/job-limits.ts';
-import {
-  encodeJob,
-  Operation,
-  type Counts,
-  type DescribeJobRequest,
-  type Job as WireJob,
-  type JobOptions as WireOptions,
-} from '../../wire/generated/api/deadletter/service.ts';
+import * as wire from '../../wire/generated/api/deadletter/service.ts';
 import { pageSize } from '../admin-service/conventions.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -81,7 +74,7 @@ export function hasEnded({ state }: Pick<Job, 'state'>): boolean {
 }
 
 /** The job as it is when it has ended, is in another state than `unlessState`, or the time is over. */
-async function changed(context: HandlerContext, call: Call, { jobId, unlessState, waitMs }: DescribeJobRequest): Promise<Job> {
+async function changed(context: HandlerContext, call: Call, { jobId, unlessState, waitMs }: wire.DescribeJobRequest): Promise<Job> {
   if (waitMs < 0) throw invalidArgument('wait is negative');
   if (unlessState !== '' && !Object.hasOwn(hasEndedIn, unlessState)) {
     throw invalidArgument(`Unknown state: ${unlessState}; known are ${Object.keys(hasEndedIn).join(', ')}`);
@@ -97,15 +90,15 @@ async function changed(context: HandlerContext, call: Call, { jobId, unlessState
 }
 
 /** A job may have thousands of ranges of ids, and a hundred failures: as many jobs as clients take in an answer, one at least. */
-function withinBytes(jobs: readonly WireJob[]): readonly WireJob[] {
+function withinBytes(jobs: readonly wire.Job[]): readonly wire.Job[] {
   let bytes = 0;
-  const end = jobs.findIndex((job, at) => (bytes += encodeJob(job).byteLength) > letterLimits.pageBytesMax && at > 0);
+  const end = jobs.findIndex((job, at) => (bytes += wire.encodeJob(job).byteLength) > letterLimits.pageBytesMax && at > 0);
   return end < 0 ? jobs : jobs.slice(0, end);
 }
 
 // ── As messages ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function jobMessage(job: Job): WireJob {
+export function jobMessage(job: Job): wire.Job {
   const { queue, operation, options, counts, endTimeMs, ids, ...same } = job;
   return {
     ...same,
@@ -120,17 +113,17 @@ export function jobMessage(job: Job): WireJob {
 }
 
 export const operationNumbers: Readonly<Record<JobOperation, number>> = {
-  merge: Operation.MERGE,
-  purge: Operation.PURGE,
-  restore: Operation.RESTORE,
+  merge: wire.Operation.MERGE,
+  purge: wire.Operation.PURGE,
+  restore: wire.Operation.RESTORE,
 };
 
-export function optionsMessage(options: JobOptions): WireOptions {
+export function optionsMessage(options: JobOptions): wire.JobOptions {
   const { rps, concurrency, taskTimeoutMs, canary, maxFailures, overridesLoopGuard } = options;
   return { rps, concurrency, taskTimeoutMs, canary, maxFailures, overrideLoopGuard: overridesLoopGuard };
 }
 
-function countsMessage(operation: JobOperation, counts: JobCounts): Counts {
+function countsMessage(operation: JobOperation, counts: JobCounts): wire.Counts {
   const { selected, merged, purged, restored, gone } = counts;
   const done = operation === 'restore' ? restored : merged + purged;
   return { ...counts, remaining: selected - done - gone };
@@ -139,7 +132,7 @@ function countsMessage(operation: JobOperation, counts: JobCounts): Counts {
 // ── What is asked of a job ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Throws INVALID_ARGUMENT. The pace that operators set is for merges, which execute tasks; a purge goes as fast as it can unless a request says otherwise. */
-export function jobOptions(operation: JobOperation, given: WireOptions | undefined, settings: JobSettings, reason: string): JobOptions {
+export function jobOptions(operation: JobOperation, given: wire.JobOptions | undefined, settings: JobSettings, reason: string): JobOptions {
   const { rpsMin, rpsMax, concurrencyMax, taskTimeoutMsMin, taskTimeoutMsMax } = jobLimits;
   const { taskTimeoutMs = 0 } = given ?? {};
   const options: JobOptions = {

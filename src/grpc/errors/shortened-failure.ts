@@ -1,11 +1,5 @@
 import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
-import {
-  decodeFailure,
-  emptyFailure,
-  encodeFailure,
-  type ApplicationFailureInfo,
-  type Failure,
-} from '../../wire/generated/lean/failure.ts';
+import * as wire from '../../wire/generated/lean/failure.ts';
 
 /**
  * A failure in at most `bytesMax`, by giving up what says least about it:
@@ -28,9 +22,9 @@ export function shortenedFailure(encoded: Uint8Array, bytesMax: number): Uint8Ar
   );
 }
 
-function decoded(encoded: Uint8Array): Failure | undefined {
+function decoded(encoded: Uint8Array): wire.Failure | undefined {
   try {
-    return decodeFailure(encoded);
+    return wire.decodeFailure(encoded);
   } catch {
     return undefined;
   }
@@ -39,34 +33,34 @@ function decoded(encoded: Uint8Array): Failure | undefined {
 const nothing = new Uint8Array(0);
 
 /** undefined: what remains without causes and a stack trace is too large already. */
-function withCausesCut(failure: Failure, bytesMax: number): Uint8Array | undefined {
+function withCausesCut(failure: wire.Failure, bytesMax: number): Uint8Array | undefined {
   if (bytesAtLeast({ ...failure, cause: undefined }) > bytesMax) return undefined;
   return withStackTraceCut({ ...failure, cause: shortenedCause(failure, bytesMax / 2) }, bytesMax);
 }
 
 /** Without its stack trace: a failure may have two MiB, and is not encoded to find out that it does not fit. */
-function bytesAtLeast({ message, source, cause, encodedAttributes, applicationFailureInfo: info }: Failure): number {
+function bytesAtLeast({ message, source, cause, encodedAttributes, applicationFailureInfo: info }: wire.Failure): number {
   const opaque = [cause, encodedAttributes, info?.details].reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0);
   return message.length + source.length + (info?.type.length ?? 0) + opaque;
 }
 
 /** undefined: what remains without a stack trace is too large already. */
-function withStackTraceCut(failure: Failure, bytesMax: number): Uint8Array | undefined {
+function withStackTraceCut(failure: wire.Failure, bytesMax: number): Uint8Array | undefined {
   if (bytesAtLeast(failure) > bytesMax) return undefined;
-  const room = bytesMax - encodeFailure({ ...failure, stackTrace: '' }).length - fieldHeadBytes - ellipsis.length;
+  const room = bytesMax - wire.encodeFailure({ ...failure, stackTrace: '' }).length - fieldHeadBytes - ellipsis.length;
   if (room < 0) return undefined;
   const cut = cutToUtf8Bytes(failure.stackTrace, room);
-  return encodeFailure({ ...failure, stackTrace: cut === failure.stackTrace ? cut : `${cut}${ellipsis}` });
+  return wire.encodeFailure({ ...failure, stackTrace: cut === failure.stackTrace ? cut : `${cut}${ellipsis}` });
 }
 
-function shortenedCause({ cause }: Failure, bytesMax: number): Uint8Array | undefined {
+function shortenedCause({ cause }: wire.Failure, bytesMax: number): Uint8Array | undefined {
   return cause === undefined || bytesMax < causeBytesMin ? undefined : shortenedFailure(cause, Math.floor(bytesMax));
 }
 
-function kernelOf({ message, source, stackTrace, applicationFailureInfo: info }: Failure, bytesMax: number): Failure {
+function kernelOf({ message, source, stackTrace, applicationFailureInfo: info }: wire.Failure, bytesMax: number): wire.Failure {
   const part = Math.floor(bytesMax / 8);
   return {
-    ...emptyFailure(),
+    ...wire.emptyFailure(),
     message: cut(message, part * 2),
     source: cut(source, Math.min(part, 64)),
     stackTrace,
@@ -74,7 +68,10 @@ function kernelOf({ message, source, stackTrace, applicationFailureInfo: info }:
   };
 }
 
-function shortInfo({ type, nonRetryable, nextRetryDelayMs, category }: ApplicationFailureInfo, bytesMax: number): ApplicationFailureInfo {
+function shortInfo(
+  { type, nonRetryable, nextRetryDelayMs, category }: wire.ApplicationFailureInfo,
+  bytesMax: number,
+): wire.ApplicationFailureInfo {
   return { type: cutToUtf8Bytes(type, bytesMax), nonRetryable, details: undefined, nextRetryDelayMs, category };
 }
 

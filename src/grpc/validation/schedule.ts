@@ -3,14 +3,7 @@ import type { Namespace } from '../../cluster/cluster-state.ts';
 import { cutNotes, type SchedulePatch } from '../../schedules/changes.ts';
 import { overlapPolicy, type ScheduleStateFields } from '../../schedules/schedule.ts';
 import { canonicalSpec } from '../../schedules/spec/canonical-spec.ts';
-import {
-  emptyScheduleSpec,
-  encodeSchedule,
-  type NewWorkflowExecutionInfo,
-  type Schedule,
-  type SchedulePatch as PatchMessage,
-  type SchedulePolicies,
-} from '../../wire/generated/lean/schedule.ts';
+import * as wire from '../../wire/generated/lean/schedule.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import { emptyStartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
 import { specFromMessage, specToMessage } from '../../wire/schedule-spec.ts';
@@ -27,15 +20,20 @@ const appendedTime = '-2009-11-10T23:00:00Z';
 
 export type CheckedSchedule = { readonly definition: Uint8Array; readonly state: ScheduleStateFields };
 
-export function checkedSchedule(schedule: Schedule | undefined, namespace: Namespace, limits: EdgeLimits, nowMs: number): CheckedSchedule {
+export function checkedSchedule(
+  schedule: wire.Schedule | undefined,
+  namespace: Namespace,
+  limits: EdgeLimits,
+  nowMs: number,
+): CheckedSchedule {
   const { spec, action, policies, state } = schedule ?? noSchedule;
-  const canonical = canonicalSpec(specFromMessage(spec ?? emptyScheduleSpec()));
+  const canonical = canonicalSpec(specFromMessage(spec ?? wire.emptyScheduleSpec()));
   if ('problem' in canonical) throw invalidArgument(`Invalid schedule spec: ${canonical.problem}`);
   const startWorkflow = action?.startWorkflow;
   if (startWorkflow === undefined) throw invalidArgument('Only StartWorkflow action is supported for schedules');
   const { notes = '', paused = false, limitedActions = false, remainingActions = 0 } = state ?? {};
   checkBound('ScheduleState.remaining_actions', remainingActions);
-  const definition = encodeSchedule({
+  const definition = wire.encodeSchedule({
     spec: specToMessage(canonical.spec),
     action: { startWorkflow: checkedWorkflow(startWorkflow, namespace, limits, nowMs) },
     policies: checkedPolicies(policies),
@@ -45,9 +43,9 @@ export function checkedSchedule(schedule: Schedule | undefined, namespace: Names
   return { definition, state: { notes: cutNotes(notes), paused, limitedActions, remainingActions } };
 }
 
-const noSchedule: Schedule = { spec: undefined, action: undefined, policies: undefined, state: undefined };
+const noSchedule: wire.Schedule = { spec: undefined, action: undefined, policies: undefined, state: undefined };
 
-function checkedPolicies(policies: SchedulePolicies | undefined): SchedulePolicies {
+function checkedPolicies(policies: wire.SchedulePolicies | undefined): wire.SchedulePolicies {
   const { overlapPolicy: asked = 0, catchupWindowMs = 0, pauseOnFailure = false, keepOriginalWorkflowId = false } = policies ?? {};
   checkBound('SchedulePolicies.overlap_policy', asked);
   return {
@@ -60,11 +58,11 @@ function checkedPolicies(policies: SchedulePolicies | undefined): SchedulePolici
 }
 
 function checkedWorkflow(
-  workflow: NewWorkflowExecutionInfo,
+  workflow: wire.NewWorkflowExecutionInfo,
   namespace: Namespace,
   limits: EdgeLimits,
   nowMs: number,
-): NewWorkflowExecutionInfo {
+): wire.NewWorkflowExecutionInfo {
   const { workflowId, cronSchedule, workflowIdReusePolicy, ...start } = workflow;
   checkWorkflowIdLength(workflowId + appendedTime, limits);
   if (cronSchedule !== '') throw invalidArgument('Scheduled workflow must not contain CronSchedule');
@@ -74,7 +72,7 @@ function checkedWorkflow(
   return { ...workflow, taskQueue: { ...taskQueue, kind: TaskQueueKind.NORMAL } };
 }
 
-export function checkedPatch({ triggerImmediately, backfillRequest, pause, unpause }: PatchMessage): SchedulePatch {
+export function checkedPatch({ triggerImmediately, backfillRequest, pause, unpause }: wire.SchedulePatch): SchedulePatch {
   if (triggerImmediately !== undefined) {
     checkBound('TriggerImmediatelyRequest.overlap_policy', triggerImmediately.overlapPolicy);
     checkBound('TriggerImmediatelyRequest.scheduled_time', triggerImmediately.scheduledTimeMs);

@@ -4,14 +4,7 @@ import type { ShownOptions } from '../../history/run/activity-operations.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { ActivityOptions } from '../../wire/generated/lean/activity_options.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
-import {
-  codecs,
-  type PauseActivityRequest,
-  type ResetActivityRequest,
-  type UnpauseActivityRequest,
-  type UpdateActivityOptionsRequest,
-  type UpdateActivityOptionsResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import type { WorkflowExecution } from '../../wire/generated/lean/common.ts';
 import { invalidArgument, statusCode, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -23,7 +16,7 @@ import { checkLengths, checkTaskQueue, type EdgeLimits, shardRunKey } from '../v
 import { checkPriority } from '../validation/options.ts';
 
 /** The newer names (…ActivityExecution) are for one activity, by ids; without a workflow id it stands alone, and there are none. */
-export const activityOperationMethods = methodsOf(codecs, {
+export const activityOperationMethods = methodsOf(wire.codecs, {
   PauseActivity: pause,
   UnpauseActivity: unpause,
   ResetActivity: reset,
@@ -56,7 +49,7 @@ function ofWorkflow(
 
 type Nothing = Record<string, never>;
 
-async function pause(context: HandlerContext, request: PauseActivityRequest, call: Call): Promise<Nothing> {
+async function pause(context: HandlerContext, request: wire.PauseActivityRequest, call: Call): Promise<Nothing> {
   const { key, target } = await named(context, request, request, call);
   const { identity, reason, requestId } = request;
   checkLengths({ Reason: reason, RequestId: requestId }, context.limits);
@@ -65,7 +58,7 @@ async function pause(context: HandlerContext, request: PauseActivityRequest, cal
   return {};
 }
 
-async function unpause(context: HandlerContext, request: UnpauseActivityRequest & Repeatable, call: Call): Promise<Nothing> {
+async function unpause(context: HandlerContext, request: wire.UnpauseActivityRequest & Repeatable, call: Call): Promise<Nothing> {
   const { key, target } = await named(context, request, { ...request, all: request.unpauseAll }, call);
   const { resetAttempts, resetHeartbeat, jitterMs, requestId = call.own?.requestId ?? '' } = request;
   checkBound('UnpauseActivityRequest.jitter', jitterMs);
@@ -74,7 +67,7 @@ async function unpause(context: HandlerContext, request: UnpauseActivityRequest 
   return {};
 }
 
-async function reset(context: HandlerContext, request: ResetActivityRequest & Repeatable, call: Call): Promise<Nothing> {
+async function reset(context: HandlerContext, request: wire.ResetActivityRequest & Repeatable, call: Call): Promise<Nothing> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
   const { resetHeartbeat, keepPaused, restoreOriginalOptions, jitterMs, requestId = call.own?.requestId ?? '' } = request;
   checkBound('ResetActivityRequest.jitter', jitterMs);
@@ -85,9 +78,9 @@ async function reset(context: HandlerContext, request: ResetActivityRequest & Re
 
 async function updateOptions(
   context: HandlerContext,
-  request: UpdateActivityOptionsRequest & Repeatable,
+  request: wire.UpdateActivityOptionsRequest & Repeatable,
   call: Call,
-): Promise<UpdateActivityOptionsResponse> {
+): Promise<wire.UpdateActivityOptionsResponse> {
   const { key, target } = await named(context, request, { ...request, all: request.matchAll }, call);
   const change = optionsChange(request, context.limits);
   const { requestId = call.own?.requestId ?? '' } = request;
@@ -117,7 +110,7 @@ async function named(
 }
 
 /** The options that are asked for; undefined: those that were scheduled. */
-function optionsChange(request: UpdateActivityOptionsRequest, limits: EdgeLimits): ActivityOptionsChange | undefined {
+function optionsChange(request: wire.UpdateActivityOptionsRequest, limits: EdgeLimits): ActivityOptionsChange | undefined {
   const { activityOptions: options, updateMask: mask, restoreOriginal } = request;
   checkPriority(options?.priority);
   const fields = mask?.paths.map(optionField) ?? [];

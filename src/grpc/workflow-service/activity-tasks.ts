@@ -1,9 +1,5 @@
 import type { ActivityRef } from '../../history/commands/history-commands.ts';
-import {
-  codecs,
-  type RecordActivityTaskHeartbeatResponse,
-  type RespondActivityTaskFailedResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { inNamespace, methodsOf, taskUnary, type Codec, type Handler, type NamedMethod, type RpcName } from '../method.ts';
@@ -31,7 +27,7 @@ export function activityTaskMethods(context: HandlerContext): readonly NamedMeth
     taskUnary(name, context.tokens.activityTask.read, codec, async (request, token, call) =>
       act(context, await named(context, call, request.namespace, token), request, call),
     );
-  const others = methodsOf(codecs, {
+  const others = methodsOf(wire.codecs, {
     PollActivityTaskQueue: async (_, request, call) => {
       checkPollDeadline(context, call);
       const namespace = await context.namespace(call, request.namespace);
@@ -62,10 +58,10 @@ export function activityTaskMethods(context: HandlerContext): readonly NamedMeth
     RecordActivityTaskHeartbeatById: byId(heartbeat),
   });
   return [
-    byToken('RespondActivityTaskCompleted', codecs.RespondActivityTaskCompleted, complete),
-    byToken('RespondActivityTaskFailed', codecs.RespondActivityTaskFailed, fail),
-    byToken('RespondActivityTaskCanceled', codecs.RespondActivityTaskCanceled, cancel),
-    byToken('RecordActivityTaskHeartbeat', codecs.RecordActivityTaskHeartbeat, heartbeat),
+    byToken('RespondActivityTaskCompleted', wire.codecs.RespondActivityTaskCompleted, complete),
+    byToken('RespondActivityTaskFailed', wire.codecs.RespondActivityTaskFailed, fail),
+    byToken('RespondActivityTaskCanceled', wire.codecs.RespondActivityTaskCanceled, cancel),
+    byToken('RecordActivityTaskHeartbeat', wire.codecs.RecordActivityTaskHeartbeat, heartbeat),
     ...others(context),
   ];
 }
@@ -111,7 +107,7 @@ type FailureReport = {
 };
 
 /** Parts over the limit are dropped or replaced, and the answer says which. By id, an attempt may fail with any kind of failure. */
-const fail: Act<FailureReport, RespondActivityTaskFailedResponse> = async (context, activity, report, call) => {
+const fail: Act<FailureReport, wire.RespondActivityTaskFailedResponse> = async (context, activity, report, call) => {
   const { lastHeartbeatDetails, identity } = report;
   checkLength(identity, 'Identity', context.limits);
   checkOpaque(lastHeartbeatDetails, 'payloads');
@@ -141,7 +137,7 @@ const cancel: Act<Details, Nothing> = async (context, activity, { details, ident
   return {};
 };
 
-const heartbeat: Act<Details, RecordActivityTaskHeartbeatResponse> = async (context, activity, { details, identity }, call) => {
+const heartbeat: Act<Details, wire.RecordActivityTaskHeartbeatResponse> = async (context, activity, { details, identity }, call) => {
   checkLength(identity, 'Identity', context.limits);
   checkOpaque(details, 'payloads');
   if (isOversize(details, context.limits)) {

@@ -3,13 +3,7 @@ import type { RunKey } from '../../kernel/run-key.ts';
 import { type CallbackInfo, encodeCallbackInfo } from '../../wire/generated/lean/callback.ts';
 import { CallbackState, PendingWorkflowTaskState } from '../../wire/generated/lean/enums.ts';
 import * as workflow from '../../wire/generated/lean/workflow.ts';
-import {
-  codecs,
-  emptyDescribeWorkflowExecutionResponse,
-  encodeDescribeWorkflowExecutionResponse,
-  type DescribeWorkflowExecutionRequest,
-  type DescribeWorkflowExecutionResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { inNamespace, methodsOf, type NamedMethod } from '../method.ts';
 import { runKey } from '../validation/names.ts';
@@ -18,8 +12,8 @@ import { withNote, withPutAside } from './memo-note.ts';
 
 export function describeMethods(context: HandlerContext): readonly NamedMethod[] {
   const large = new LargeDescriptions();
-  const codec = { ...codecs.DescribeWorkflowExecution, encode: (encoded: Uint8Array) => encoded };
-  const describe = inNamespace(async (_, { execution }: DescribeWorkflowExecutionRequest, call, { id }) => {
+  const codec = { ...wire.codecs.DescribeWorkflowExecution, encode: (encoded: Uint8Array) => encoded };
+  const describe = inNamespace(async (_, { execution }: wire.DescribeWorkflowExecutionRequest, call, { id }) => {
     const key = runKey(id, execution);
     const ask = (): Promise<Description> => context.history(call, key, { kind: 'describeWorkflow', key });
     if (!large.isKnown(key)) {
@@ -63,7 +57,7 @@ const nothing = new Uint8Array(0);
 
 function encodeDescription(context: HandlerContext, namespaceId: string, found: Description): Uint8Array {
   return withinAnswer({
-    ...emptyDescribeWorkflowExecutionResponse(),
+    ...wire.emptyDescribeWorkflowExecutionResponse(),
     executionConfig: {
       taskQueue: found.taskQueue,
       workflowExecutionTimeoutMs: found.executionTimeoutMs,
@@ -165,15 +159,15 @@ const FRAME_BYTES_MAX = 16;
 const REQUEST_ID_INFO_BYTES_MAX = 32;
 
 /** Encoded here, once: a description may take the processor for milliseconds. */
-function withinAnswer(response: DescribeWorkflowExecutionResponse): Uint8Array {
-  const encoded = encodeDescribeWorkflowExecutionResponse(response);
-  return encoded.length <= DESCRIPTION_BYTES_MAX ? encoded : encodeDescribeWorkflowExecutionResponse(withRoom(response));
+function withinAnswer(response: wire.DescribeWorkflowExecutionResponse): Uint8Array {
+  const encoded = wire.encodeDescribeWorkflowExecutionResponse(response);
+  return encoded.length <= DESCRIPTION_BYTES_MAX ? encoded : wire.encodeDescribeWorkflowExecutionResponse(withRoom(response));
 }
 
-function withRoom(response: DescribeWorkflowExecutionResponse): DescribeWorkflowExecutionResponse {
+function withRoom(response: wire.DescribeWorkflowExecutionResponse): wire.DescribeWorkflowExecutionResponse {
   const extended = response.workflowExtendedInfo;
   const frame = { ...response, pendingActivities: [], pendingChildren: [], workflowExtendedInfo: withRequestIds(extended, []) };
-  const room = new Room(DESCRIPTION_BYTES_MAX - NOTE_BYTES_MAX - encodeDescribeWorkflowExecutionResponse(frame).length);
+  const room = new Room(DESCRIPTION_BYTES_MAX - NOTE_BYTES_MAX - wire.encodeDescribeWorkflowExecutionResponse(frame).length);
 
   const activities = room.take(
     'pending activities',

@@ -4,13 +4,7 @@
  *
  *     Completed, Failed, TimedOut { new_execution_run_id }  ─▶  ContinuedAsNew { the same run id, and what the run ended with }
  */
-import {
-  decodeHistoryEvent,
-  emptyHistoryEvent,
-  emptyWorkflowExecutionContinuedAsNewEventAttributes,
-  encodeHistoryEvent,
-  type WorkflowExecutionContinuedAsNewEventAttributes,
-} from '../../wire/generated/lean/history.ts';
+import * as wire from '../../wire/generated/lean/history.ts';
 import { emptyFailure, encodeFailure } from '../../wire/generated/lean/failure.ts';
 import { EventType, TimeoutType } from '../../wire/generated/lean/enums.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
@@ -19,17 +13,17 @@ import type { Call } from '../transport/call.ts';
 export function asFollowed(call: Call, events: readonly Uint8Array[]): readonly Uint8Array[] {
   const [close] = events;
   if (close === undefined || followsNextRun(call)) return events;
-  const event = decodeHistoryEvent(close, ownLimits);
+  const event = wire.decodeHistoryEvent(close, ownLimits);
   const next = goesOnAs(event);
   if (next === undefined) return events;
   const { eventId, eventTimeMs, version, taskId } = event;
   const followed = {
-    ...emptyHistoryEvent(),
+    ...wire.emptyHistoryEvent(),
     ...{ eventId, eventTimeMs, version, taskId },
     eventType: EventType.WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
-    workflowExecutionContinuedAsNewEventAttributes: { ...emptyWorkflowExecutionContinuedAsNewEventAttributes(), ...next },
+    workflowExecutionContinuedAsNewEventAttributes: { ...wire.emptyWorkflowExecutionContinuedAsNewEventAttributes(), ...next },
   };
-  return [encodeHistoryEvent(followed)];
+  return [wire.encodeHistoryEvent(followed)];
 }
 
 function followsNextRun(call: Call): boolean {
@@ -38,7 +32,9 @@ function followsNextRun(call: Call): boolean {
 }
 
 /** Undefined: nothing goes on in its place, or the event says so itself. */
-function goesOnAs(event: ReturnType<typeof decodeHistoryEvent>): Partial<WorkflowExecutionContinuedAsNewEventAttributes> | undefined {
+function goesOnAs(
+  event: ReturnType<typeof wire.decodeHistoryEvent>,
+): Partial<wire.WorkflowExecutionContinuedAsNewEventAttributes> | undefined {
   const {
     workflowExecutionCompletedEventAttributes: completed,
     workflowExecutionFailedEventAttributes: failed,

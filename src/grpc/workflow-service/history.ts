@@ -2,11 +2,7 @@ import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/run/history-replies.ts';
 import { HistoryEventFilterType, WorkflowExecutionStatus } from '../../wire/generated/lean/enums.ts';
-import {
-  codecs,
-  type GetWorkflowExecutionHistoryRequest,
-  type GetWorkflowExecutionHistoryResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import { hasCode, invalidArgument, statusCode } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { inNamespace, methodsOf } from '../method.ts';
@@ -23,7 +19,7 @@ const historyTailMs = 200;
 const noEvents: readonly Uint8Array[] = [];
 const noToken = new Uint8Array(0);
 
-export const historyMethods = methodsOf(codecs, {
+export const historyMethods = methodsOf(wire.codecs, {
   /**
    * One page. `wait_new_event` makes a reading endless until the run closes:
    *
@@ -74,7 +70,7 @@ type Reading = {
   readonly tailEvents: readonly Uint8Array[];
 };
 
-async function pageFrom(context: HandlerContext, call: Call, from: Reading, request: GetWorkflowExecutionHistoryRequest) {
+async function pageFrom(context: HandlerContext, call: Call, from: Reading, request: wire.GetWorkflowExecutionHistoryRequest) {
   const wait = request.waitNewEvent;
   let reading = from;
   // A worker whose cache missed needs the events of its transient task. A client that follows the run would get them twice.
@@ -110,7 +106,12 @@ function showsStoredEventsOnly(call: Call): boolean {
 }
 
 /** The last event alone, as clients follow it; with wait, only once it is the last for good. */
-async function closeEvent(context: HandlerContext, call: Call, asked: RunKey, wait: boolean): Promise<GetWorkflowExecutionHistoryResponse> {
+async function closeEvent(
+  context: HandlerContext,
+  call: Call,
+  asked: RunKey,
+  wait: boolean,
+): Promise<wire.GetWorkflowExecutionHistoryResponse> {
   // Pins the run first: while this waits, another one may become the current run.
   let position = asked.runId === '' || !wait ? await positionNow(context, call, asked) : undefined;
   const key = position?.key ?? asked;
@@ -186,6 +187,6 @@ function pageSize(asked: number): number {
   return asked <= 0 ? PAGE_EVENTS_MAX : Math.min(asked, PAGE_EVENTS_MAX);
 }
 
-function answer(events: readonly Uint8Array[], nextPageToken: Uint8Array): GetWorkflowExecutionHistoryResponse {
+function answer(events: readonly Uint8Array[], nextPageToken: Uint8Array): wire.GetWorkflowExecutionHistoryResponse {
   return { history: { events }, rawHistory: [], nextPageToken, archived: false };
 }

@@ -1,8 +1,4 @@
-import {
-  codecs,
-  type PauseWorkflowExecutionRequest,
-  type PauseWorkflowExecutionResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { inNamespace, methodsOf, type Handler } from '../method.ts';
@@ -13,7 +9,7 @@ import { checkLinks } from '../validation/start.ts';
 import { signaledLink } from './links.ts';
 
 /** What is done to a workflow from outside: it gets a signal, is to cancel itself, ends, is deleted, stands still, goes on, has other options. */
-export const lifecycleMethods = methodsOf(codecs, {
+export const lifecycleMethods = methodsOf(wire.codecs, {
   SignalWorkflowExecution: inNamespace(async (context, request, call, namespace) => {
     const key = runKey(namespace.id, request.workflowExecution);
     const { signalName, input, header, identity, links } = request;
@@ -83,7 +79,9 @@ function inChain(key: RunKey, firstExecutionRunId: string): RunKey {
   return firstExecutionRunId === '' ? key : { ...key, runId: '' };
 }
 
-function paused(kind: 'pauseWorkflow' | 'unpauseWorkflow'): Handler<PauseWorkflowExecutionRequest, PauseWorkflowExecutionResponse> {
+function paused(
+  kind: 'pauseWorkflow' | 'unpauseWorkflow',
+): Handler<wire.PauseWorkflowExecutionRequest, wire.PauseWorkflowExecutionResponse> {
   return inNamespace(async (context, { workflowId, runId, identity, reason, requestId }, call, namespace) => {
     const key = shardRunKey(namespace.id, { workflowId, runId });
     const { limits } = context;

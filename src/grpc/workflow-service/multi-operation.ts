@@ -3,12 +3,7 @@ import type { StartWorkflow } from '../../history/commands/history-commands.ts';
 import type { StartReply, UpdateRefused, UpdateReply } from '../../history/run/history-replies.ts';
 import { cutToUtf8Bytes } from '../../kernel/utf8.ts';
 import { encodeMultiOperationExecutionFailure, type MultiOperationExecutionFailure } from '../../wire/generated/lean/error_details.ts';
-import {
-  codecs,
-  type ExecuteMultiOperationRequest,
-  type StartWorkflowExecutionRequest,
-  type UpdateWorkflowExecutionRequest,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import { historyRejection } from '../errors/rejections.ts';
 import { invalidArgument, statusCode, StatusError } from '../errors/status-error.ts';
 import { methodsOf } from '../method.ts';
@@ -16,7 +11,7 @@ import { runKey } from '../validation/names.ts';
 import { startCommand, startResponse } from './start.ts';
 import { linked, untilDecided, updateAttributes, updateResponse } from './updates.ts';
 
-export const multiOperationMethods = methodsOf(codecs, {
+export const multiOperationMethods = methodsOf(wire.codecs, {
   ExecuteMultiOperation: async (context, request, call) => {
     const { startWorkflow, updateWorkflow } = operations(request);
     const namespace = await context.openNamespace(call, request.namespace);
@@ -82,9 +77,12 @@ function startedOf({ started, runId }: UpdateReply, { newRunId }: StartWorkflow)
   return started ?? { kind: 'started', runId, firstExecutionRunId: runId, started: true, status };
 }
 
-type Operations = { readonly startWorkflow: StartWorkflowExecutionRequest; readonly updateWorkflow: UpdateWorkflowExecutionRequest };
+type Operations = {
+  readonly startWorkflow: wire.StartWorkflowExecutionRequest;
+  readonly updateWorkflow: wire.UpdateWorkflowExecutionRequest;
+};
 
-function operations({ operations: given }: ExecuteMultiOperationRequest): Operations {
+function operations({ operations: given }: wire.ExecuteMultiOperationRequest): Operations {
   const [first, second] = given;
   if (given.length !== 2 || first?.startWorkflow === undefined || second?.updateWorkflow === undefined) {
     throw invalidArgument('Operations have to be exactly [Start, Update].');
@@ -92,13 +90,13 @@ function operations({ operations: given }: ExecuteMultiOperationRequest): Operat
   return { startWorkflow: first.startWorkflow, updateWorkflow: second.updateWorkflow };
 }
 
-function checkStart(request: StartWorkflowExecutionRequest): void {
+function checkStart(request: wire.StartWorkflowExecutionRequest): void {
   if (request.cronSchedule !== '') throw invalidArgument('CronSchedule is not allowed.');
   if (request.requestEagerExecution) throw invalidArgument('RequestEagerExecution is not supported.');
   if (request.workflowStartDelayMs !== 0) throw invalidArgument('WorkflowStartDelay is not supported.');
 }
 
-function checkUpdate({ workflowExecution, firstExecutionRunId }: UpdateWorkflowExecutionRequest): void {
+function checkUpdate({ workflowExecution, firstExecutionRunId }: wire.UpdateWorkflowExecutionRequest): void {
   if (firstExecutionRunId !== '') throw invalidArgument('FirstExecutionRunId is not allowed.');
   if (workflowExecution !== undefined && workflowExecution.runId !== '') throw invalidArgument('RunId is not allowed.');
 }

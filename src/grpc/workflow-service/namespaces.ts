@@ -3,14 +3,7 @@ import type { ArchivalPort } from '../../ports/archiver.ts';
 import type { ArchivalChange, ArchivalState as Archival } from '../../cluster/archival-state.ts';
 import type { UpdateNamespace as UpdateNamespaceCommand } from '../../cluster/cluster-commands.ts';
 import { ArchivalState, NamespaceState, ReplicationState } from '../../wire/generated/lean/enums.ts';
-import {
-  codecs,
-  emptyDescribeNamespaceResponse,
-  emptyNamespaceConfig,
-  emptyNamespaceInfoCapabilities,
-  type DescribeNamespaceResponse,
-  type UpdateNamespaceRequest,
-} from '../../wire/generated/lean/namespace_service.ts';
+import * as wire from '../../wire/generated/lean/namespace_service.ts';
 import { namespaceState } from '../errors/details.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -23,7 +16,7 @@ const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 const pageTextBytesMax = 2 * 1024 * 1024;
 
-export const namespaceMethods = methodsOf(codecs, {
+export const namespaceMethods = methodsOf(wire.codecs, {
   DescribeNamespace: async (context, request, call) => {
     if (request.namespace !== '' && request.id !== '') {
       throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.');
@@ -115,7 +108,7 @@ function wantedState(state: number): UpdateNamespaceCommand['state'] {
   }
 }
 
-function refuseUnbuiltUpdate({ ports }: HandlerContext, request: UpdateNamespaceRequest): void {
+function refuseUnbuiltUpdate({ ports }: HandlerContext, request: wire.UpdateNamespaceRequest): void {
   const { config, replicationConfig } = request;
   if (config?.workflowExecutionRetentionTtlMs !== undefined) {
     checkBound('NamespaceConfig.workflow_execution_retention_ttl', config.workflowExecutionRetentionTtlMs);
@@ -156,10 +149,10 @@ function textBytes({ description: text, ownerEmail, data }: Namespace): number {
 }
 
 /** Nothing that is not built is advertised: workers change their behaviour by what stands here. */
-export function namespaceDescription(context: HandlerContext, namespace: Namespace): DescribeNamespaceResponse {
+export function namespaceDescription(context: HandlerContext, namespace: Namespace): wire.DescribeNamespaceResponse {
   const { clusterName } = context.ports.server;
   return {
-    ...emptyDescribeNamespaceResponse(),
+    ...wire.emptyDescribeNamespaceResponse(),
     namespaceInfo: {
       name: namespace.name,
       state: namespaceState(namespace.state),
@@ -168,7 +161,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
       data: namespace.data,
       id: namespace.id,
       capabilities: {
-        ...emptyNamespaceInfoCapabilities(),
+        ...wire.emptyNamespaceInfoCapabilities(),
         eagerWorkflowStart: true,
         reportedProblemsSearchAttribute: true,
         syncUpdate: true,
@@ -186,7 +179,7 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
       supportsSchedules: true,
     },
     config: {
-      ...emptyNamespaceConfig(),
+      ...wire.emptyNamespaceConfig(),
       workflowExecutionRetentionTtlMs: namespace.retentionMs,
       ...describedArchival(context.ports.archival, namespace.archival),
       visibilityArchivalState: ArchivalState.DISABLED,

@@ -4,11 +4,7 @@ import type { RunKey } from '../../kernel/run-key.ts';
 import type { HistoryPosition } from '../../history/run/history-replies.ts';
 import type { ResetWorkflow } from '../../history/commands/operation-commands.ts';
 import { ResetReapplyExcludeType, ResetReapplyType } from '../../wire/generated/lean/enums.ts';
-import {
-  codecs,
-  type ResetWorkflowExecutionRequest,
-  type ResetWorkflowExecutionResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import { ComputingCalls } from '../computing-calls.ts';
 import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
 import { invalidArgument } from '../errors/status-error.ts';
@@ -31,7 +27,7 @@ const dropTimeoutMs = 30_000;
 /** The edge reads the history (reset-history.ts), and the shard decides if nothing has been added to it meanwhile. */
 export function resetMethods(context: HandlerContext): readonly NamedMethod[] {
   const resources = { histories: new HeldBytes('histories of resets'), preparing: new ComputingCalls(context.ports.turns) };
-  return methodsOf(codecs, {
+  return methodsOf(wire.codecs, {
     ResetWorkflowExecution: inNamespace((_, request, call, namespace) => reset(context, resources, request, call, namespace)),
   })(context);
 }
@@ -45,10 +41,10 @@ type Resources = {
 async function reset(
   context: HandlerContext,
   { histories, preparing }: Resources,
-  request: ResetWorkflowExecutionRequest,
+  request: wire.ResetWorkflowExecutionRequest,
   call: Call,
   namespace: Namespace,
-): Promise<ResetWorkflowExecutionResponse> {
+): Promise<wire.ResetWorkflowExecutionResponse> {
   const asked = runKey(namespace.id, request.workflowExecution);
   const { requestId, reason, workflowTaskFinishEventId: finishEventId } = request;
   if (requestId === '') throw invalidArgument('RequestId is not set on request.');
@@ -148,7 +144,7 @@ class Preparations {
 }
 
 /** The type is from before updates could be: who asks for signals by it gets those alone. */
-function reappliedOf({ resetReapplyType: type, resetReapplyExcludeTypes: excluded }: ResetWorkflowExecutionRequest): Reapplied {
+function reappliedOf({ resetReapplyType: type, resetReapplyExcludeTypes: excluded }: wire.ResetWorkflowExecutionRequest): Reapplied {
   const { NONE, SIGNAL } = ResetReapplyType;
   return {
     signals: type !== NONE && !excluded.includes(ResetReapplyExcludeType.SIGNAL),

@@ -9,14 +9,7 @@ import { type MatchingTimes, matchingTimesMax, searchMatching, type TimeRange } 
 import { SearchSteps, turnStepsMax } from '../../schedules/spec/search-steps.ts';
 import { timesOfSpec } from '../../schedules/times-of-spec.ts';
 import { emptyFailure, encodeFailure } from '../../wire/generated/lean/failure.ts';
-import {
-  codecs,
-  type CreateScheduleRequest,
-  decodeSchedule,
-  type Schedule,
-  type ScheduleInfo,
-  type UpdateScheduleRequest,
-} from '../../wire/generated/lean/schedule.ts';
+import * as wire from '../../wire/generated/lean/schedule.ts';
 import { actionResult, timestamp } from '../../wire/schedule-info.ts';
 import { specFromMessage } from '../../wire/schedule-spec.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
@@ -35,7 +28,7 @@ import { withPutAside } from './memo-note.ts';
 import { withLeftStarts, withoutListInfo, withoutScheduleAttributes } from './schedule-fields.ts';
 
 /** Schedules, but for their lists (visibility.ts). */
-export const scheduleMethods = methodsOf(codecs, {
+export const scheduleMethods = methodsOf(wire.codecs, {
   CreateSchedule: inOpenNamespace(async (context, request, call, namespace) => {
     const key = checkedKey(context, namespace.id, request.scheduleId);
     const { requestId, identity, initialPatch } = request;
@@ -121,7 +114,7 @@ function checkedKey({ limits }: HandlerContext, namespaceId: string, scheduleId:
   return key;
 }
 
-function checkedFields(context: HandlerContext, request: CreateScheduleRequest | UpdateScheduleRequest, namespace: Namespace) {
+function checkedFields(context: HandlerContext, request: wire.CreateScheduleRequest | wire.UpdateScheduleRequest, namespace: Namespace) {
   const { limits } = context;
   const { requestId, identity, memo, searchAttributes } = request;
   checkLengths({ RequestId: requestId, Identity: identity }, limits);
@@ -132,21 +125,21 @@ function checkedFields(context: HandlerContext, request: CreateScheduleRequest |
 }
 
 /** An action is kept as it was sent; what it starts gets the types in this way too. */
-function withTypedAttributes(action: Schedule['action'], attributes: DefinedAttributes, limits: EdgeLimits): Schedule['action'] {
+function withTypedAttributes(action: wire.Schedule['action'], attributes: DefinedAttributes, limits: EdgeLimits): wire.Schedule['action'] {
   if (action?.startWorkflow === undefined) return action;
   const { searchAttributes, ...workflow } = action.startWorkflow;
   return { ...action, startWorkflow: { ...workflow, searchAttributes: withTypes(searchAttributes, attributes, limits) } };
 }
 
-type Described = ScheduleDescription & { readonly schedule: Schedule };
+type Described = ScheduleDescription & { readonly schedule: wire.Schedule };
 
 async function described(context: HandlerContext, request: NamesSchedule, call: Call): Promise<Described> {
   const key = await keyOf(context, request, call);
   const description = await context.history(call, key, { kind: 'describeSchedule', key });
-  return { ...description, schedule: decodeSchedule(description.definition, ownLimits) };
+  return { ...description, schedule: wire.decodeSchedule(description.definition, ownLimits) };
 }
 
-function infoOf(progress: ScheduleProgress, { timesMs, problem }: FutureTimes): ScheduleInfo {
+function infoOf(progress: ScheduleProgress, { timesMs, problem }: FutureTimes): wire.ScheduleInfo {
   const { actionCount, missedCatchupWindow, overlapSkipped, bufferDropped, createTimeMs, updateTimeMs } = progress;
   return {
     ...{ actionCount, missedCatchupWindow, overlapSkipped, bufferDropped, createTimeMs, updateTimeMs },
@@ -159,7 +152,7 @@ function infoOf(progress: ScheduleProgress, { timesMs, problem }: FutureTimes): 
   };
 }
 
-function timesOf({ spec }: Schedule, jitterSeed: string, progress: ScheduleProgress, nowMs: number): FutureTimes {
+function timesOf({ spec }: wire.Schedule, jitterSeed: string, progress: ScheduleProgress, nowMs: number): FutureTimes {
   if (spec === undefined) return { timesMs: [], problem: undefined };
   const nextTime = timesOfSpec(specFromMessage(spec), jitterSeed);
   // Nothing happens to a paused schedule for long, and meanwhile it passes over its times.

@@ -1,13 +1,9 @@
-import {
-  codecs,
-  emptyGetClusterInfoResponse,
-  type GetSystemInfoResponseCapabilities,
-} from '../../wire/generated/lean/namespace_service.ts';
+import * as wire from '../../wire/generated/lean/namespace_service.ts';
 import { supportedClients } from '../interceptors/client-versions.ts';
 import { methodsOf } from '../method.ts';
 
 /** Only what is true: an SDK uses whatever stands here. INTERNAL is kept for bugs of ours, so clients need not retry it. */
-const capabilities: GetSystemInfoResponseCapabilities = {
+const capabilities: wire.GetSystemInfoResponseCapabilities = {
   signalAndQueryHeader: true,
   internalErrorDifferentiation: true,
   activityFailureIncludeHeartbeat: true,
@@ -26,11 +22,11 @@ const capabilities: GetSystemInfoResponseCapabilities = {
 };
 
 /** What every connection asks first, and what the CLI and the UI show of a cluster. */
-export const serverInfoMethods = methodsOf(codecs, {
+export const serverInfoMethods = methodsOf(wire.codecs, {
   GetSystemInfo: ({ ports: { server } }) => ({ serverVersion: server.version, capabilities }),
   GetClusterInfo: ({ ports: { server } }) => {
     const { version: serverVersion, clusterId, clusterName, historyShards: historyShardCount, persistenceStore, visibilityStore } = server;
     const described = { serverVersion, clusterId, clusterName, historyShardCount, persistenceStore, visibilityStore };
-    return { ...emptyGetClusterInfoResponse(), supportedClients, ...described };
+    return { ...wire.emptyGetClusterInfoResponse(), supportedClients, ...described };
   },
 });

@@ -2,11 +2,7 @@ import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { StartCallbacks } from '../../history/commands/callback-commands.ts';
 import type { StartWorkflow } from '../../history/commands/history-commands.ts';
 import type { StartReply } from '../../history/run/history-replies.ts';
-import {
-  codecs,
-  type StartWorkflowExecutionRequest,
-  type StartWorkflowExecutionResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import { WorkflowIdConflictPolicy } from '../../wire/generated/lean/enums.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -19,7 +15,7 @@ import { idPolicies, signalWithStartTexts, startAttributes } from '../validation
 import { attachedLink, signaledLink, startedLink } from './links.ts';
 import { workflowTaskAnswer } from './task-answers.ts';
 
-export const startMethods = methodsOf(codecs, {
+export const startMethods = methodsOf(wire.codecs, {
   StartWorkflowExecution: inOpenNamespace(async (context, request, call, namespace) => {
     const command = startCommand(context, request, namespace);
     const reply = await context.history(call, command.key, request.requestEagerExecution ? { ...command, eager: true } : command);
@@ -55,7 +51,7 @@ export const startMethods = methodsOf(codecs, {
   }),
 });
 
-export function startCommand(context: HandlerContext, request: StartWorkflowExecutionRequest, namespace: Namespace): StartWorkflow {
+export function startCommand(context: HandlerContext, request: wire.StartWorkflowExecutionRequest, namespace: Namespace): StartWorkflow {
   const attributes = startAttributes(request, namespace, context.limits, context.nowMs());
   const { callbacks, links } = callbacksOf(context, request, namespace);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
@@ -79,7 +75,7 @@ export function startCommand(context: HandlerContext, request: StartWorkflowExec
 
 function callbacksOf(
   context: HandlerContext,
-  { completionCallbacks, links }: StartWorkflowExecutionRequest,
+  { completionCallbacks, links }: wire.StartWorkflowExecutionRequest,
   namespace: Namespace,
 ): { readonly callbacks: StartCallbacks | undefined; readonly links: readonly Uint8Array[] } {
   if (completionCallbacks.length === 0) return { callbacks: undefined, links };
@@ -92,7 +88,7 @@ function callbacksOf(
 export function startResponse(
   { namespace, key: { workflowId }, requestId, onConflict }: StartWorkflow,
   reply: StartReply,
-): StartWorkflowExecutionResponse {
+): wire.StartWorkflowExecutionResponse {
   const { runId, started, status, firstExecutionRunId } = reply;
   const run = { namespace, workflowId, runId };
   const isAttached = !started && onConflict?.attachRequestId === true;
@@ -100,7 +96,7 @@ export function startResponse(
   return { runId, eagerWorkflowTask: undefined, started, link, status, firstExecutionRunId };
 }
 
-function onConflict(request: StartWorkflowExecutionRequest, links: readonly Uint8Array[]): StartWorkflow['onConflict'] {
+function onConflict(request: wire.StartWorkflowExecutionRequest, links: readonly Uint8Array[]): StartWorkflow['onConflict'] {
   const options = request.onConflictOptions;
   if (options === undefined) return undefined;
   if (options.attachCompletionCallbacks && !options.attachRequestId) {

@@ -4,12 +4,7 @@ import type { QueryTask } from '../../matching/matching-replies.ts';
 import type { TaskQueuePartition } from '../../kernel/task-queue.ts';
 import { decodeWorkflowQuery, type WorkflowQuery } from '../../wire/generated/lean/taskqueue.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
-import {
-  emptyPollActivityTaskQueueResponse,
-  emptyPollWorkflowTaskQueueResponse,
-  type PollActivityTaskQueueResponse,
-  type PollWorkflowTaskQueueResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { eventPage, type EventPage } from '../pages/history-pages.ts';
@@ -18,8 +13,8 @@ import { updateRequestMessage } from './update-messages.ts';
 /** Started tasks as workers get them: from a poll, or inline with the answer to a completion. */
 
 /** No task, no query: the poll's time was over. */
-export const emptyWorkflowTask: PollWorkflowTaskQueueResponse = emptyPollWorkflowTaskQueueResponse();
-export const emptyActivityTask: PollActivityTaskQueueResponse = emptyPollActivityTaskQueueResponse();
+export const emptyWorkflowTask: wire.PollWorkflowTaskQueueResponse = wire.emptyPollWorkflowTaskQueueResponse();
+export const emptyActivityTask: wire.PollActivityTaskQueueResponse = wire.emptyPollActivityTaskQueueResponse();
 
 const noQueries: ReadonlyMap<string, WorkflowQuery> = new Map();
 
@@ -28,7 +23,7 @@ export function workflowTaskAnswer(
   call: Call,
   task: StartedWorkflowTask,
   backlogCountHint: number,
-): PollWorkflowTaskQueueResponse | Promise<PollWorkflowTaskQueueResponse> {
+): wire.PollWorkflowTaskQueueResponse | Promise<wire.PollWorkflowTaskQueueResponse> {
   const page = eventPage(context, call, {
     key: task.key,
     firstEventId: task.historyFirstEventId,
@@ -48,7 +43,7 @@ function workflowTaskWith(
   task: StartedWorkflowTask,
   backlogCountHint: number,
   page: EventPage,
-): PollWorkflowTaskQueueResponse {
+): wire.PollWorkflowTaskQueueResponse {
   const { namespaceId, workflowId, runId } = task.key;
   const { scheduledEventId, startedEventId, startedTimeMs, attempt } = task;
   return {
@@ -84,7 +79,7 @@ export async function queryTaskAnswer(
   call: Call,
   task: QueryTask,
   queue: TaskQueuePartition,
-): Promise<PollWorkflowTaskQueueResponse> {
+): Promise<wire.PollWorkflowTaskQueueResponse> {
   const { key, workflowType, previousStartedEventId, historyLastEventId, taskQueueName } = task.workflow;
   const page = await eventPage(context, call, {
     key,
@@ -115,7 +110,11 @@ export async function queryTaskAnswer(
   };
 }
 
-export function activityTaskAnswer(context: HandlerContext, task: StartedActivityTask, namespace: string): PollActivityTaskQueueResponse {
+export function activityTaskAnswer(
+  context: HandlerContext,
+  task: StartedActivityTask,
+  namespace: string,
+): wire.PollActivityTaskQueueResponse {
   const { namespaceId, workflowId, runId } = task.key;
   const { scheduledEventId, activityId, attempt } = task;
   return {

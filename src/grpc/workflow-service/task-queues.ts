@@ -1,21 +1,10 @@
 import { allTaskTypes, type TaskType, taskTypeOfWire, taskTypes, partitionName, type TaskQueuePartition } from '../../kernel/task-queue.ts';
 import type { LevelDescription, PollerDescription, TaskQueueDescription } from '../../matching/matching-replies.ts';
 import type { ConfiguredRate, RateUpdate, TaskQueueConfig } from '../../matching/task-queue-config.ts';
-import {
-  encodeConfig,
-  encodePriorityStats,
-  encodeVersionInfo,
-  type RateConfig,
-  type TypeInfo,
-} from '../../wire/generated/api/taskqueue/description.ts';
+import * as description from '../../wire/generated/api/taskqueue/description.ts';
 import { DescribeTaskQueueMode, RateLimitSource, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import type { PollerInfo, TaskQueueStats } from '../../wire/generated/lean/taskqueue.ts';
-import {
-  codecs,
-  emptyDescribeTaskQueueResponse,
-  type DescribeTaskQueueRequest,
-  type UpdateTaskQueueConfigRequest,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { inNamespace, methodsOf } from '../method.ts';
@@ -27,7 +16,7 @@ const REASON_BYTES_MAX = 1_000;
 const FAIRNESS_KEY_BYTES_MAX = 64;
 const WEIGHTS_PER_REQUEST_MAX = 1_000;
 
-export const taskQueueMethods = methodsOf(codecs, {
+export const taskQueueMethods = methodsOf(wire.codecs, {
   /** Who polls a queue, and what waits in it: all its partitions together. */
   DescribeTaskQueue: inNamespace(async (context, request, call, namespace) => {
     const taskQueue = requireTaskQueue(request.taskQueue, context.limits);
@@ -40,11 +29,11 @@ export const taskQueueMethods = methodsOf(codecs, {
     checkBound('DescribeTaskQueueRequest.task_queue_type', request.taskQueueType);
     const parts = await partsOf(context, call, named, request.taskQueueType);
     // Nobody can poll for Nexus tasks here: an honest answer, which the web UI wants for every page of a workflow.
-    if (parts === undefined) return emptyDescribeTaskQueueResponse();
+    if (parts === undefined) return wire.emptyDescribeTaskQueueResponse();
     const rate = parts[0]?.ratePerSecond;
     const config = parts[0]?.config;
     return {
-      ...emptyDescribeTaskQueueResponse(),
+      ...wire.emptyDescribeTaskQueueResponse(),
       pollers: pollersOf(parts),
       taskQueueStatus: request.includeTaskQueueStatus
         ? {
@@ -106,7 +95,7 @@ const reachable = 1;
 type NamedQueue = Pick<TaskQueuePartition, 'namespaceId' | 'name' | 'kind'>;
 
 /** The older form, in which each build of its workers has an entry of its own: the one of workers without versions. */
-async function describeVersions(context: HandlerContext, request: DescribeTaskQueueRequest, call: Call, named: NamedQueue) {
+async function describeVersions(context: HandlerContext, request: wire.DescribeTaskQueueRequest, call: Call, named: NamedQueue) {
   if (named.kind === 'sticky') {
     throw invalidArgument('Enhanced DescribeTaskQueue is not valid for a sticky queue, use api_mode=UNSPECIFIED or a normal queue.');
   }
@@ -116,7 +105,7 @@ async function describeVersions(context: HandlerContext, request: DescribeTaskQu
   const typesInfo = await Promise.all(
     Array.from(types, async (key) => {
       const parts = (await partsOf(context, call, named, key)) ?? [];
-      const value: TypeInfo = {
+      const value: description.TypeInfo = {
         pollers: request.reportPollers ? pollersOf(parts) : [],
         stats: request.reportStats && parts.length > 0 ? statsOf(parts) : undefined,
       };
@@ -125,7 +114,10 @@ async function describeVersions(context: HandlerContext, request: DescribeTaskQu
   );
   // New workflows go to workers without versions, for there are no others.
   const taskReachability = request.reportTaskReachability ? reachable : 0;
-  return { ...emptyDescribeTaskQueueResponse(), versionsInfo: new Map([['', encodeVersionInfo({ typesInfo, taskReachability })]]) };
+  return {
+    ...wire.emptyDescribeTaskQueueResponse(),
+    versionsInfo: new Map([['', description.encodeVersionInfo({ typesInfo, taskReachability })]]),
+  };
 }
 
 /** What each partition says; undefined: there are none of that type. */
@@ -162,7 +154,7 @@ function statsByPriority(parts: readonly TaskQueueDescription[]): readonly Uint8
     parts.flatMap((part) => part.levels),
     ({ priorityKey }) => priorityKey,
   );
-  return Array.from(byKey, ([key, levels]) => encodePriorityStats({ key, value: statsOfLevels(levels) }));
+  return Array.from(byKey, ([key, levels]) => description.encodePriorityStats({ key, value: statsOfLevels(levels) }));
 }
 
 function statsOfLevels(levels: readonly LevelDescription[]): TaskQueueStats {
@@ -197,13 +189,13 @@ function pollersOf(parts: readonly TaskQueueDescription[]): readonly PollerInfo[
 /** A type of queues that the answer has no list for does not compile. */
 type PartitionsOfTypes = { readonly [Type in TaskType as `${Type}TaskQueuePartitions`]: unknown };
 
-type RateLimitUpdate = UpdateTaskQueueConfigRequest['updateQueueRateLimit'];
+type RateLimitUpdate = wire.UpdateTaskQueueConfigRequest['updateQueueRateLimit'];
 
 function rateUpdate(update: RateLimitUpdate): RateUpdate | undefined {
   return update && { perSecond: update.rateLimit?.requestsPerSecond, reason: update.reason };
 }
 
-function checkRates(request: UpdateTaskQueueConfigRequest, taskType: TaskType | undefined): void {
+function checkRates(request: wire.UpdateTaskQueueConfigRequest, taskType: TaskType | undefined): void {
   const { updateQueueRateLimit: ofQueue, updateFairnessKeyRateLimitDefault: ofKeys } = request;
   const refuse = (update: RateLimitUpdate, what: string): void => {
     if (update?.rateLimit === undefined || taskType === undefined || taskTypes[taskType].hasRate) return;
@@ -225,7 +217,7 @@ function checkText(field: string, value: string, bytesMax: number): void {
   if (Buffer.byteLength(value) > bytesMax) throw invalidArgument(`${field} field too long (max ${bytesMax} characters).`);
 }
 
-function checkWeights({ setFairnessWeightOverrides: set, unsetFairnessWeightOverrides: unset }: UpdateTaskQueueConfigRequest): void {
+function checkWeights({ setFairnessWeightOverrides: set, unsetFairnessWeightOverrides: unset }: wire.UpdateTaskQueueConfigRequest): void {
   const max = WEIGHTS_PER_REQUEST_MAX;
   const count = set.size + unset.length;
   if (count > max) throw invalidArgument(`too many fairness weight overrides in request: got ${count}, maximum ${max}`);
@@ -246,14 +238,14 @@ function checkKey(key: string): void {
 }
 
 function encodedConfig({ queueRate, keyRate, weights }: TaskQueueConfig): Uint8Array {
-  return encodeConfig({
+  return description.encodeConfig({
     queueRateLimit: queueRate && shownRate(queueRate),
     fairnessKeysRateLimitDefault: keyRate && shownRate(keyRate),
     fairnessWeightOverrides: weights.map(({ key, weight }) => ({ key, value: weight })),
   });
 }
 
-function shownRate({ perSecond, reason, identity, timeMs }: ConfiguredRate): RateConfig {
+function shownRate({ perSecond, reason, identity, timeMs }: ConfiguredRate): description.RateConfig {
   return {
     rateLimit: perSecond === undefined ? undefined : { requestsPerSecond: perSecond },
     metadata: { reason, updateIdentity: identity, updateTimeMs: timeMs },

@@ -4,11 +4,7 @@ import type { UpdateAttributes } from '../../history/commands/update-commands.ts
 import { decodeHistoryEvent } from '../../wire/generated/lean/history.ts';
 import { UpdateWorkflowExecutionLifecycleStage } from '../../wire/generated/lean/enums.ts';
 import { decodeOutcome, decodeRequest, encodeRequest, type Request } from '../../wire/generated/lean/update.ts';
-import {
-  codecs,
-  type UpdateWorkflowExecutionRequest,
-  type UpdateWorkflowExecutionResponse,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import { permissionDenied, unavailable } from '../errors/details.ts';
 import { hasCode, invalidArgument, statusCode } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
@@ -26,7 +22,7 @@ import { acceptedLink, runLink } from './links.ts';
 /** Whoever waits for longer is told how far the update is, and asks again. A deadline that is over before then is told as such: SDKs end their own waits by it. */
 const updateWaitMsMax = 20_000;
 
-export const updateMethods = methodsOf(codecs, {
+export const updateMethods = methodsOf(wire.codecs, {
   UpdateWorkflowExecution: inNamespace(async (context, request, call, namespace) => {
     const key = runKey(namespace.id, request.workflowExecution);
     const { attributes, requestId } = updateAttributes(context, request, namespace.name);
@@ -68,7 +64,7 @@ type AskedUpdate = { readonly attributes: UpdateAttributes; readonly requestId: 
 /** An id is made for an update that has none. The request's own id is for the link that its answer has. */
 export function updateAttributes(
   context: HandlerContext,
-  { request, waitPolicy }: UpdateWorkflowExecutionRequest,
+  { request, waitPolicy }: wire.UpdateWorkflowExecutionRequest,
   namespace: string,
 ): AskedUpdate {
   const asked = request === undefined ? undefined : decodedWithin(requestLimits, decodeRequest, request);
@@ -151,7 +147,7 @@ export async function updateResponse(
   { namespaceId, workflowId }: RunKey,
   updateId: string,
   reply: UpdateReply,
-): Promise<UpdateWorkflowExecutionResponse> {
+): Promise<wire.UpdateWorkflowExecutionResponse> {
   const { runId } = reply;
   const outcome =
     reply.completedEventId === 0 ? reply.outcome : await readOutcome(context, call, { namespaceId, workflowId, runId }, reply);
@@ -159,7 +155,11 @@ export async function updateResponse(
 }
 
 /** The link leads to the event that accepted the update, or to its run, where it has failed or was refused and left no event. */
-export function linked(response: UpdateWorkflowExecutionResponse, namespace: string, requestId: string): UpdateWorkflowExecutionResponse {
+export function linked(
+  response: wire.UpdateWorkflowExecutionResponse,
+  namespace: string,
+  requestId: string,
+): wire.UpdateWorkflowExecutionResponse {
   const { updateRef, outcome, stage } = response;
   const { ACCEPTED, COMPLETED } = UpdateWorkflowExecutionLifecycleStage;
   if (updateRef?.workflowExecution === undefined || (stage !== ACCEPTED && stage !== COMPLETED)) return response;

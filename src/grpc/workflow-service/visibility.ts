@@ -6,15 +6,7 @@ import { columnNamed, queryAttributes } from '../../projections/visibility/colum
 import { scheduleIdOf } from '../../schedules/schedule-id.ts';
 import { parseQuery, type Listed } from '../../projections/visibility/filter/parse-query.ts';
 import { statusName } from '../../projections/visibility/filter/special-values.ts';
-import {
-  codecs,
-  type CountWorkflowExecutionsRequest,
-  type CountWorkflowExecutionsResponse,
-  type ListClosedWorkflowExecutionsRequest,
-  type ListOpenWorkflowExecutionsRequest,
-  type ListWorkflowExecutionsResponse,
-  type StartTimeFilter,
-} from '../../wire/generated/lean/visibility_service.ts';
+import * as wire from '../../wire/generated/lean/visibility_service.ts';
 import { codecs as batchCodecs } from '../../wire/generated/lean/batch.ts';
 import { codecs as scheduleCodecs } from '../../wire/generated/lean/schedule.ts';
 import { jsonPayload } from '../../wire/json-payload.ts';
@@ -33,7 +25,7 @@ const PAGE_ROWS_MAX = 1_000;
 
 export function visibilityMethods(context: HandlerContext): readonly NamedMethod[] {
   const lists = new Lists(context);
-  const ofWorkflows = methodsOf(codecs, {
+  const ofWorkflows = methodsOf(wire.codecs, {
     ListWorkflowExecutions: (_, request, call) => lists.page(call, request),
     ScanWorkflowExecutions: (_, request, call) => lists.page(call, request),
     ListOpenWorkflowExecutions: (_, request, call) =>
@@ -100,7 +92,7 @@ class Lists {
     this.#context.ports.logger.error('a part of a workflow’s row of List cannot be read: it is listed without it', fields);
   };
 
-  async page(call: Call, request: PageRequest, listed: Listed = 'workflows'): Promise<ListWorkflowExecutionsResponse> {
+  async page(call: Call, request: PageRequest, listed: Listed = 'workflows'): Promise<wire.ListWorkflowExecutionsResponse> {
     const namespace = await this.#context.namespace(call, request.namespace);
     const filters = request.filters?.() ?? [];
     const { id, query } = await this.#checked(call, namespace, request.query, listed);
@@ -114,7 +106,11 @@ class Lists {
     return listedPage(tokens, rows, max, id, condition, this.#leftOut);
   }
 
-  async count(call: Call, request: CountWorkflowExecutionsRequest, listed: Listed = 'workflows'): Promise<CountWorkflowExecutionsResponse> {
+  async count(
+    call: Call,
+    request: wire.CountWorkflowExecutionsRequest,
+    listed: Listed = 'workflows',
+  ): Promise<wire.CountWorkflowExecutionsResponse> {
     const namespace = await this.#context.namespace(call, request.namespace);
     const { id, query } = await this.#checked(call, namespace, request.query, listed);
     const { ports } = this.#context;
@@ -154,7 +150,7 @@ type FilteredQuery = {
   readonly filters: () => readonly Condition[];
 };
 
-function openQuery(request: ListOpenWorkflowExecutionsRequest): FilteredQuery {
+function openQuery(request: wire.ListOpenWorkflowExecutionsRequest): FilteredQuery {
   return {
     query: `ExecutionStatus = 'Running'`,
     filters: () => [...within('StartTime', request.startTimeFilter), ...named(request)],
@@ -162,7 +158,7 @@ function openQuery(request: ListOpenWorkflowExecutionsRequest): FilteredQuery {
 }
 
 /** The time filter is on the close here, whatever its name. */
-function closedQuery(request: ListClosedWorkflowExecutionsRequest): FilteredQuery {
+function closedQuery(request: wire.ListClosedWorkflowExecutionsRequest): FilteredQuery {
   return {
     query: `ExecutionStatus != 'Running'`,
     filters: () => [...within('CloseTime', request.startTimeFilter), ...named(request), ...ofStatus(request)],
@@ -173,7 +169,7 @@ function closedQuery(request: ListClosedWorkflowExecutionsRequest): FilteredQuer
 const zeroTimeNs = BigInt(Date.parse('0001-01-01T00:00:00Z')) * nsPerMs;
 
 /** The times of runs are whole milliseconds: the first from `earliest` on, the last up to `latest`. */
-function within(column: string, filter: StartTimeFilter | undefined): readonly Condition[] {
+function within(column: string, filter: wire.StartTimeFilter | undefined): readonly Condition[] {
   const earliest = moment('StartTimeFilter.earliest_time', filter?.earliestTimeNs);
   const latest = moment('StartTimeFilter.latest_time', filter?.latestTimeNs);
   if (earliest !== undefined && latest !== undefined && earliest > latest) {
@@ -199,7 +195,7 @@ function moment(field: Parameters<typeof checkBound>[0], ns: bigint | undefined)
 function named({
   executionFilter,
   typeFilter,
-}: Pick<ListOpenWorkflowExecutionsRequest, 'executionFilter' | 'typeFilter'>): readonly Condition[] {
+}: Pick<wire.ListOpenWorkflowExecutionsRequest, 'executionFilter' | 'typeFilter'>): readonly Condition[] {
   const conditions: Condition[] = [];
   if (executionFilter !== undefined) {
     conditions.push(compared('WorkflowId', '=', executionFilter.workflowId));
@@ -209,7 +205,7 @@ function named({
   return conditions;
 }
 
-function ofStatus({ statusFilter }: ListClosedWorkflowExecutionsRequest): readonly Condition[] {
+function ofStatus({ statusFilter }: wire.ListClosedWorkflowExecutionsRequest): readonly Condition[] {
   if (statusFilter === undefined) return [];
   checkBound('StatusFilter.status', statusFilter.status);
   return [compared('ExecutionStatus', '=', statusFilter.status)];

@@ -5,11 +5,7 @@ import type { QueryTask } from '../../matching/matching-replies.ts';
 import { type TaskQueuePartition, allTaskTypes, taskTypes } from '../../kernel/task-queue.ts';
 import { QueryResultType, TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import type { WorkflowQueryResult } from '../../wire/generated/lean/taskqueue.ts';
-import {
-  codecs,
-  type PollWorkflowTaskQueueResponse,
-  type RespondWorkflowTaskCompletedRequest,
-} from '../../wire/generated/lean/workflow_service.ts';
+import * as wire from '../../wire/generated/lean/workflow_service.ts';
 import { notBuilt, unlessNotFound } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { inNamespace, methodsOf, type NamedMethod, taskUnary } from '../method.ts';
@@ -28,7 +24,7 @@ import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
 
 export function workflowTaskMethods(context: HandlerContext): readonly NamedMethod[] {
   const { workflowTask, queryTask } = context.tokens;
-  const others = methodsOf(codecs, {
+  const others = methodsOf(wire.codecs, {
     PollWorkflowTaskQueue: async (_, request, call) => {
       checkPollDeadline(context, call);
       const namespace = await context.namespace(call, request.namespace);
@@ -87,11 +83,11 @@ export function workflowTaskMethods(context: HandlerContext): readonly NamedMeth
     taskUnary(
       'RespondWorkflowTaskCompleted',
       workflowTask.read,
-      codecs.RespondWorkflowTaskCompleted,
+      wire.codecs.RespondWorkflowTaskCompleted,
       (request, token, call) => complete(context, request, token, call),
       completionLimits,
     ),
-    taskUnary('RespondWorkflowTaskFailed', workflowTask.read, codecs.RespondWorkflowTaskFailed, async (request, token, call) => {
+    taskUnary('RespondWorkflowTaskFailed', workflowTask.read, wire.codecs.RespondWorkflowTaskFailed, async (request, token, call) => {
       await context.namespaceOfToken(call, request.namespace, token.namespaceId);
       checkLength(request.identity, 'Identity', context.limits);
       const task = workflowTaskRef(token);
@@ -106,7 +102,7 @@ export function workflowTaskMethods(context: HandlerContext): readonly NamedMeth
       });
       return {};
     }),
-    taskUnary('RespondQueryTaskCompleted', queryTask.read, codecs.RespondQueryTaskCompleted, async (request, token, call) => {
+    taskUnary('RespondQueryTaskCompleted', queryTask.read, wire.codecs.RespondQueryTaskCompleted, async (request, token, call) => {
       await context.namespaceOfToken(call, request.namespace, token.namespaceId);
       checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
       const queue = workflowQueue({ ...token, name: token.taskQueue });
@@ -125,7 +121,7 @@ export function workflowTaskMethods(context: HandlerContext): readonly NamedMeth
 }
 
 /** undefined: the run was deleted before its history was read. Nothing is left to do, and its worker has done nothing wrong. */
-function unlessDeleted(answer: ReturnType<typeof workflowTaskAnswer>): Promise<PollWorkflowTaskQueueResponse | undefined> {
+function unlessDeleted(answer: ReturnType<typeof workflowTaskAnswer>): Promise<wire.PollWorkflowTaskQueueResponse | undefined> {
   return Promise.resolve(answer).catch(unlessNotFound);
 }
 
@@ -140,7 +136,7 @@ async function queryTaskOf(context: HandlerContext, call: Call, task: QueryTask,
   return emptyWorkflowTask;
 }
 
-async function complete(context: HandlerContext, request: RespondWorkflowTaskCompletedRequest, token: WorkflowTaskToken, call: Call) {
+async function complete(context: HandlerContext, request: wire.RespondWorkflowTaskCompletedRequest, token: WorkflowTaskToken, call: Call) {
   const namespace = await context.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity', context.limits);
   if (request.intermediatePage || request.pageNumber !== 0) throw notBuilt('page_number');

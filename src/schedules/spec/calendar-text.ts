@@ -7,20 +7,12 @@
  *
  * Sunday is 0 or 7. A calendar without any field is midnight of every day.
  */
-import {
-  type CalendarField,
-  type CalendarText,
-  type FieldBounds,
-  type Problem,
-  type Range,
-  type StructuredCalendar,
-  fieldBounds,
-} from './schedule-spec.ts';
+import * as spec from './schedule-spec.ts';
 import { trimSpace, wholeNumber } from './go-text.ts';
 
-export function calendarOf(text: CalendarText): StructuredCalendar | Problem {
+export function calendarOf(text: spec.CalendarText): spec.StructuredCalendar | spec.Problem {
   const problems: string[] = [];
-  const rangesOf = (field: CalendarField): readonly Range[] => {
+  const rangesOf = (field: spec.CalendarField): readonly spec.Range[] => {
     const ranges = fieldRanges(text[field], bounds[field]);
     if ('problem' in ranges) problems.push(ranges.problem);
     return 'problem' in ranges ? [] : ranges;
@@ -39,7 +31,7 @@ export function calendarOf(text: CalendarText): StructuredCalendar | Problem {
   return problems.length === 0 ? calendar : { problem: problems.join(', ') };
 }
 
-type TextBounds = FieldBounds & {
+type TextBounds = spec.FieldBounds & {
   readonly byDefault: string;
   /** Names whose beginnings are values, from that many letters on. */
   readonly names: readonly string[];
@@ -50,9 +42,9 @@ type TextBounds = FieldBounds & {
 const months = 'january february march april may june july august september october november december'.split(' ');
 const weekdays = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ');
 const unnamed = { names: [], nameCharsMin: 0, namedFirst: 0 };
-const [second, minute, hour, dayOfMonth, month, year, dayOfWeek] = fieldBounds;
+const [second, minute, hour, dayOfMonth, month, year, dayOfWeek] = spec.fieldBounds;
 
-const bounds: Readonly<Record<CalendarField, TextBounds>> = {
+const bounds: Readonly<Record<spec.CalendarField, TextBounds>> = {
   second: { ...second!, byDefault: '0', ...unnamed },
   minute: { ...minute!, byDefault: '0', ...unnamed },
   hour: { ...hour!, byDefault: '0', ...unnamed },
@@ -62,10 +54,10 @@ const bounds: Readonly<Record<CalendarField, TextBounds>> = {
   dayOfWeek: { ...dayOfWeek!, last: 7, byDefault: '*', names: weekdays, nameCharsMin: 2, namedFirst: 0 },
 };
 
-function fieldRanges(given: string, within: TextBounds): readonly Range[] | Problem {
+function fieldRanges(given: string, within: TextBounds): readonly spec.Range[] | spec.Problem {
   const text = trimSpace(given) || within.byDefault;
   if (text === '*' && within.field === 'year') return [];
-  const ranges: Range[] = [];
+  const ranges: spec.Range[] = [];
   for (const part of text.split(',')) {
     const found = partRanges(part, within);
     if ('problem' in found) return found;
@@ -74,7 +66,7 @@ function fieldRanges(given: string, within: TextBounds): readonly Range[] | Prob
   return ranges;
 }
 
-function partRanges(part: string, within: TextBounds): readonly Range[] | Problem {
+function partRanges(part: string, within: TextBounds): readonly spec.Range[] | spec.Problem {
   const { name } = within;
   const [ends = '', stepText, ...moreSteps] = part.split('/');
   if (moreSteps.length > 0) return { problem: `${name} has too many slashes` };
@@ -96,14 +88,14 @@ function asInt32(step: number): number {
 }
 
 /** The Sunday at the end of a range is that at the beginning: in a range of its own, unless the range begins there and leaves out no day. */
-function withoutSeven(range: Range, meansSunday: boolean): readonly Range[] {
+function withoutSeven(range: spec.Range, meansSunday: boolean): readonly spec.Range[] {
   const beforeIt = { ...range, end: 6 };
   if (!meansSunday || (range.step === 1 && range.start <= 1)) return [beforeIt];
   const sunday = { start: 0, end: 0, step: 1 };
   return range.start === 7 ? [sunday] : [sunday, beforeIt];
 }
 
-function endsOf(text: string, within: TextBounds, isStepped: boolean): { readonly start: number; readonly end: number } | Problem {
+function endsOf(text: string, within: TextBounds, isStepped: boolean): { readonly start: number; readonly end: number } | spec.Problem {
   const { name, first, last } = within;
   if (text === '*') return { start: first, end: last };
   const [low = '', high, ...more] = text.split('-');
