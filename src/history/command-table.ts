@@ -58,15 +58,7 @@ import { withdrawLetter } from './tasks/withdraw-letter.ts';
 import type { HistoryReply } from './run/history-replies.ts';
 import { dropReset, prepareReset, resetWorkflow } from './reset/reset-workflow.ts';
 import { childLacks, deletionLacks, type Lacks, messageLacks, parentLacks, resetLacks, runLacks, startLacks } from './residency/lacks.ts';
-import {
-  createSchedule,
-  deleteSchedule,
-  describeSchedule,
-  patchSchedule,
-  recordActionClosed,
-  startsChecked,
-  updateSchedule,
-} from './schedule/schedule-decisions.ts';
+import * as schedules from './schedule/schedule-decisions.ts';
 import { addTasks } from './tasks/add-tasks.ts';
 import { listTasks } from './tasks/list-tasks.ts';
 import { keyToSettle, removeTask } from './tasks/remove-task.ts';
@@ -238,17 +230,22 @@ const table = {
   noteAtMatching: { ...ownOfShard, bytes: ({ taskIds }) => taskIds.length * 8, decide: noteAtMatching },
 
   // ── Of schedules and batch jobs ──────────────────────────────────────────────────────────────────────────────────────────────
-  createSchedule: { ...ofRun, beginsRun: true, bytes: definitionBytes, replies: ['scheduleChanged'], decide: createSchedule },
-  updateSchedule: { ...ofRun, bytes: definitionBytes, replies: ['scheduleChanged'], decide: updateSchedule },
-  patchSchedule: { ...ofRun, bytes: ({ patch }) => patch.backfills.length * 100, replies: ['scheduleChanged'], decide: patchSchedule },
-  deleteSchedule: { ...ofRun, ...deletes, decide: deleteSchedule },
-  describeSchedule: { ...ofRun, bytes: little, replies: ['scheduleDescription'], decide: describeSchedule },
+  createSchedule: { ...ofRun, beginsRun: true, bytes: definitionBytes, replies: ['scheduleChanged'], decide: schedules.createSchedule },
+  updateSchedule: { ...ofRun, bytes: definitionBytes, replies: ['scheduleChanged'], decide: schedules.updateSchedule },
+  patchSchedule: {
+    ...ofRun,
+    bytes: ({ patch }) => patch.backfills.length * 100,
+    replies: ['scheduleChanged'],
+    decide: schedules.patchSchedule,
+  },
+  deleteSchedule: { ...ofRun, ...deletes, decide: schedules.deleteSchedule },
+  describeSchedule: { ...ofRun, bytes: little, replies: ['scheduleDescription'], decide: schedules.describeSchedule },
   recordActionClosed: {
     ...ofRun,
     bytes: ({ close }) => outcomeBytes(close),
     finishesWork: true,
     replies: ['done'],
-    decide: recordActionClosed,
+    decide: schedules.recordActionClosed,
   },
   startBatch: { ...ofRun, beginsRun: true, bytes: definitionBytes, replies: ['done'], decide: startBatch },
   stopBatch: { ...ofRun, ...deletes, decide: stopBatch },
@@ -273,7 +270,7 @@ const table = {
   letterChecked: {
     ...ownOfTimer,
     bytes: little,
-    decide: (draft, command) => startsChecked(draft, command) ?? letterChecked(draft, command),
+    decide: (draft, command) => schedules.startsChecked(draft, command) ?? letterChecked(draft, command),
   },
   runOutboxTask: { ...ownOfTransfer, lacks: messageLacks, bytes: little, decide: runOutboxTask },
   finishOutboxTask: { ...ownOfTransfer, lacks: messageLacks, bytes: little, tooLarge: outboxTaskEnds, decide: finishOutboxTask },

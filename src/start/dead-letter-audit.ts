@@ -7,9 +7,8 @@ import { auditCodec } from '../codec/audit-codec.ts';
 import { LateOwner } from './late-owner.ts';
 import type { RevivalTiming } from './owner-revival.ts';
 
-type OfEveryActor = Pick<AuditHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
-
-export type DeadLetterAuditOptions = OfEveryActor & {
+/** Jobs and queues need as much. */
+export type DeadLetterAuditOptions = Pick<AuditHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'> & {
   readonly log: GrowingLog;
   readonly prefix: string;
   readonly router: Router;

@@ -1,23 +1,14 @@
 /** Dead letter plans and jobs in this server. Their topic is created if it does not exist. */
 import { createHash } from 'node:crypto';
-import { JOBS_ACTOR, type Router } from '../actors/asks/router.ts';
+import { JOBS_ACTOR } from '../actors/asks/router.ts';
 import { JobsHost, tellJobs, type JobsHostOptions } from '../actors/deadletters/jobs/jobs-host.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
-import type { GrowingLog } from '../ports/log.ts';
 import { deadLetterTopic, dlqJobsTopic } from '../topics/catalogue.ts';
 import { dlqJobsCodec } from '../codec/dlq-jobs-codec.ts';
+import type { DeadLetterAuditOptions } from './dead-letter-audit.ts';
 import { LateOwner } from './late-owner.ts';
-import type { RevivalTiming } from './owner-revival.ts';
 
-type OfEveryActor = Pick<JobsHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns' | 'settings'>;
-
-export type DeadLetterJobsOptions = OfEveryActor & {
-  readonly log: GrowingLog;
-  readonly prefix: string;
-  readonly router: Router;
-  readonly metrics?: Metrics | undefined;
-  readonly revival?: Partial<RevivalTiming>;
-};
+export type DeadLetterJobsOptions = DeadLetterAuditOptions & Pick<JobsHostOptions, 'settings'> & { readonly metrics?: Metrics | undefined };
 
 /** Running jobs continue after a restart. */
 export function deadLetterJobs(options: DeadLetterJobsOptions): LateOwner<JobsHost> {

@@ -16,12 +16,12 @@ import { DeadLetterOffice, RedriveIntake, type WantedQueue } from '../actors/dea
 import { QueueHost, type QueueHostOptions } from '../actors/deadletters/queue/queue-host.ts';
 import { QueueMetrics } from '../actors/deadletters/queue/queue-metrics.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
-import type { GrowingLog, TopicSpec } from '../ports/log.ts';
+import type { TopicSpec } from '../ports/log.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { PartitionStatus } from '../actors/ownership/partition-owner.ts';
-import type { Router } from '../actors/asks/router.ts';
+import type { DeadLetterAuditOptions } from './dead-letter-audit.ts';
 import { StartedByAsk } from './started-by-ask.ts';
-import { OwnerRevival, type RevivalTiming } from './owner-revival.ts';
+import { OwnerRevival } from './owner-revival.ts';
 import { deadLetterTopicSpec, redriveTopic } from '../topics/catalogue.ts';
 import { deadLetterCodec } from '../codec/dead-letter-codec.ts';
 import { encodeLetterTask } from '../codec/letter-task-codec.ts';
@@ -29,16 +29,11 @@ import { decodeTaskInfo } from '../codec/task-info-codec.ts';
 import { perdureBuild } from '../config/version.ts';
 import { deadLetterStateCodec } from '../codec/dead-letter-state-codec.ts';
 
-type OfEveryActor = Pick<QueueHostOptions, 'owner' | 'claims' | 'clock' | 'random' | 'logger' | 'budget' | 'turns'>;
-
-export type DeadLetterQueuesOptions = OfEveryActor & {
+export type DeadLetterQueuesOptions = DeadLetterAuditOptions & {
   readonly historyShards: number;
   readonly node: string;
-  readonly log: GrowingLog;
-  readonly prefix: string;
   readonly clusterName: string;
   readonly cluster: Pick<ClusterHost, 'view'>;
-  readonly router: Router;
   /** The database of their indexes: the server's, or one in memory. */
   readonly database: Database;
   readonly settings: () => {
@@ -53,7 +48,6 @@ export type DeadLetterQueuesOptions = OfEveryActor & {
   readonly storeKind: string;
   /** Checkpoints in the server's database; absent if it has none. */
   readonly checkpoints: Pick<CheckpointOptions, 'schedule' | 'limits'> | undefined;
-  readonly revival?: Partial<RevivalTiming>;
   /** If the log is in memory its queues are empty, so an owner, and the thread of its index, starts only with the first ask. */
   readonly startsWithAsks?: boolean;
 };

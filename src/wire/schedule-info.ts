@@ -1,14 +1,7 @@
 /** What clients see of a schedule's progress, as the public API's messages. */
 import type { ListedProgress } from '../schedules/listed-progress.ts';
 import type { RecentAction } from '../schedules/schedule.ts';
-import {
-  emptyScheduleListInfo,
-  encodeScheduleSpec,
-  type ScheduleActionResult,
-  type ScheduleListInfo,
-  type ScheduleSpec,
-  type Timestamp,
-} from './generated/lean/schedule.ts';
+import * as wire from './generated/lean/schedule.ts';
 
 /** Under this name in the memo of its row, List finds it. */
 export const listInfoField = 'ScheduleInfo';
@@ -19,13 +12,13 @@ const listedSpecsMax = 10;
 const listedSpecBytesMax = 16 * 1024;
 
 /** What is shown of a schedule until it is changed. */
-export function listedDefinition(spec: ScheduleSpec, workflowType: string): ScheduleListInfo {
-  return { ...emptyScheduleListInfo(), spec: listedSpec(spec), workflowType: { name: workflowType } };
+export function listedDefinition(spec: wire.ScheduleSpec, workflowType: string): wire.ScheduleListInfo {
+  return { ...wire.emptyScheduleListInfo(), spec: listedSpec(spec), workflowType: { name: workflowType } };
 }
 
-export function listedProgress({ notes, paused, recentActions, futureTimesMs }: ListedProgress): ScheduleListInfo {
+export function listedProgress({ notes, paused, recentActions, futureTimesMs }: ListedProgress): wire.ScheduleListInfo {
   return {
-    ...emptyScheduleListInfo(),
+    ...wire.emptyScheduleListInfo(),
     notes,
     paused,
     recentActions: recentActions.map(actionResult),
@@ -33,7 +26,7 @@ export function listedProgress({ notes, paused, recentActions, futureTimesMs }: 
   };
 }
 
-function listedSpec(spec: ScheduleSpec): ScheduleSpec | undefined {
+function listedSpec(spec: wire.ScheduleSpec): wire.ScheduleSpec | undefined {
   const listed = {
     ...spec,
     timezoneData: new Uint8Array(0),
@@ -41,14 +34,14 @@ function listedSpec(spec: ScheduleSpec): ScheduleSpec | undefined {
     interval: spec.interval.slice(0, listedSpecsMax),
     excludeStructuredCalendar: spec.excludeStructuredCalendar.slice(0, listedSpecsMax),
   };
-  return encodeScheduleSpec(listed).length > listedSpecBytesMax ? undefined : listed;
+  return wire.encodeScheduleSpec(listed).length > listedSpecBytesMax ? undefined : listed;
 }
 
-export function actionResult({ scheduleTimeMs, actualTimeMs, workflowId, runId, status }: RecentAction): ScheduleActionResult {
+export function actionResult({ scheduleTimeMs, actualTimeMs, workflowId, runId, status }: RecentAction): wire.ScheduleActionResult {
   return { scheduleTimeMs, actualTimeMs, startWorkflowResult: { workflowId, runId }, startWorkflowStatus: status };
 }
 
-export function timestamp(timeMs: number): Timestamp {
+export function timestamp(timeMs: number): wire.Timestamp {
   const seconds = Math.floor(timeMs / 1000);
   return { seconds, nanos: (timeMs - seconds * 1000) * 1_000_000 };
 }

@@ -12,13 +12,7 @@ import { findRunning, isRejected, reject, rejectInvalid } from '../run/reject.ts
 import type { HistoryReply, Rejected } from '../run/history-replies.ts';
 import type { Activity, RunView } from '../run/state.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type {
-  ActivityTarget,
-  PauseActivity,
-  ResetActivity,
-  UnpauseActivity,
-  UpdateActivityOptions,
-} from '../commands/operation-commands.ts';
+import type * as commands from '../commands/operation-commands.ts';
 import type { ShownOptions } from '../run/activity-operations.ts';
 import { hasAnswered, operation } from '../run/answered-requests.ts';
 import { activityType, attributesOf, optionsOf, storedOptions } from '../run/activity-options.ts';
@@ -35,7 +29,7 @@ const noSuchActivity = reject({
   message: "Can't find pending activity with such ID. Invalid activityID or activity already completed",
 });
 
-export function pauseActivity(draft: Draft, command: PauseActivity): HistoryReply {
+export function pauseActivity(draft: Draft, command: commands.PauseActivity): HistoryReply {
   const found = findActivities(draft, command);
   if (found.kind === 'rejected') return found;
   const { identity, reason, requestId } = command;
@@ -56,7 +50,7 @@ export function pauseActivity(draft: Draft, command: PauseActivity): HistoryRepl
   return { kind: 'done' };
 }
 
-export function unpauseActivity(draft: Draft, command: UnpauseActivity): HistoryReply {
+export function unpauseActivity(draft: Draft, command: commands.UnpauseActivity): HistoryReply {
   const found = findActivities(draft, command);
   if (found.kind === 'rejected') return found;
   if (isRepeated(found, operation.unpause, command)) return { kind: 'done' };
@@ -74,7 +68,7 @@ export function unpauseActivity(draft: Draft, command: UnpauseActivity): History
   return { kind: 'done' };
 }
 
-export function resetActivity(draft: Draft, command: ResetActivity): HistoryReply {
+export function resetActivity(draft: Draft, command: commands.ResetActivity): HistoryReply {
   const found = findActivities(draft, command);
   if (found.kind === 'rejected') return found;
   if (isRepeated(found, operation.reset, command)) return { kind: 'done' };
@@ -93,7 +87,7 @@ export function resetActivity(draft: Draft, command: ResetActivity): HistoryRepl
   return { kind: 'done' };
 }
 
-export function updateActivityOptions(draft: Draft, command: UpdateActivityOptions): HistoryReply {
+export function updateActivityOptions(draft: Draft, command: commands.UpdateActivityOptions): HistoryReply {
   const found = findActivities(draft, command);
   if (found.kind === 'rejected') return found;
   if (isRepeated(found, operation.updateOptions, command)) return optionsNow(found.run, found.activities.at(-1));
@@ -140,7 +134,7 @@ function noteAnswered(run: RunDraft, { activities }: Found, asked: number, { req
 }
 
 /** The first attempt waits for a worker, or runs, and knows already what this would tell it: so a request that is repeated does nothing. */
-function isAsReset(activity: Activity, { resetHeartbeat, keepPaused, restoreOriginalOptions }: ResetActivity): boolean {
+function isAsReset(activity: Activity, { resetHeartbeat, keepPaused, restoreOriginalOptions }: commands.ResetActivity): boolean {
   const { operations, startedTimeMs, attempt, inBackoff, heartbeatTimeMs } = activity;
   if (isPaused(activity) && !keepPaused) return false;
   if (restoreOriginalOptions && operations?.options !== undefined) return false;
@@ -149,14 +143,17 @@ function isAsReset(activity: Activity, { resetHeartbeat, keepPaused, restoreOrig
   return attempt === 1 && (isPaused(activity) || !inBackoff);
 }
 
-function findActivities(draft: Draft, { key, target }: { readonly key: RunKey; readonly target: ActivityTarget }): Found | Rejected {
+function findActivities(
+  draft: Draft,
+  { key, target }: { readonly key: RunKey; readonly target: commands.ActivityTarget },
+): Found | Rejected {
   const run = findRunning(draft.shard, key);
   if (isRejected(run)) return run;
   const activities = targeted(run, target);
   return activities.length === 0 ? noSuchActivity : { kind: 'found', run, activities };
 }
 
-function targeted(run: RunView, { activityId, activityType: type }: ActivityTarget): readonly Activity[] {
+function targeted(run: RunView, { activityId, activityType: type }: commands.ActivityTarget): readonly Activity[] {
   if (activityId !== undefined) {
     const scheduledEventId = run.activityIds.get(activityId)?.scheduledEventId;
     const activity = scheduledEventId === undefined ? undefined : run.activities.get(scheduledEventId);
@@ -169,7 +166,7 @@ function targeted(run: RunView, { activityId, activityType: type }: ActivityTarg
 /** One draw for all: steps of the golden ratio spread them evenly from there. */
 const goldenRatio = 0.618033988749895;
 
-function jittered(draft: Draft, { jitterMs, jitter }: UnpauseActivity | ResetActivity, at: number): number {
+function jittered(draft: Draft, { jitterMs, jitter }: commands.UnpauseActivity | commands.ResetActivity, at: number): number {
   return draft.nowMs + Math.floor(jitterMs * ((jitter + at * goldenRatio) % 1));
 }
 

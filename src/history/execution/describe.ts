@@ -4,24 +4,17 @@ import type { DescribeMutableState, DescribeWorkflow, GetHistoryPosition } from 
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import type { RecordedEvent } from '../run/events.ts';
 import { findRun, workflowNotFound } from '../run/reject.ts';
-import type {
-  Description,
-  HistoryPosition,
-  HistoryReply,
-  MutableState,
-  PendingActivityDescription,
-  PendingChildDescription,
-} from '../run/history-replies.ts';
+import type * as replies from '../run/history-replies.ts';
 import { type Activity, type Child, isRunning, type RunView, shownStatus, type WorkflowTask } from '../run/state.ts';
 import { type HistoryWaiter, workflowTaskOf } from '../run/volatile.ts';
 import { encodeTail } from '../steps/workflow-task.ts';
 
-export function describeWorkflow(draft: Draft, command: DescribeWorkflow): HistoryReply {
+export function describeWorkflow(draft: Draft, command: DescribeWorkflow): replies.HistoryReply {
   const run = findRun(draft.shard, command.key);
   return run === undefined ? workflowNotFound(command.key) : describe(draft, run);
 }
 
-function describe({ shard, volatile }: Draft, run: RunView): Description {
+function describe({ shard, volatile }: Draft, run: RunView): replies.Description {
   const { parent, originalRunId: _, links: __, attempt: ___, runExpirationMs, executionExpirationMs, ...start } = run.start;
   const workflowTask = workflowTaskOf(volatile, run);
   return {
@@ -66,7 +59,7 @@ function describe({ shard, volatile }: Draft, run: RunView): Description {
 /** `temporal.api.enums.v1.PendingActivityState` */
 const pendingState = { scheduled: 1, started: 2, cancelRequested: 3, paused: 4, pauseRequested: 5 } as const;
 
-function describeActivity(run: RunView, activity: Activity): PendingActivityDescription {
+function describeActivity(run: RunView, activity: Activity): replies.PendingActivityDescription {
   const options = optionsOf(run, activity);
   const { scheduleToCloseTimeoutMs } = options;
   const isStarted = activity.startedTimeMs !== 0;
@@ -100,7 +93,7 @@ function stateOf({ cancelRequestedEventId, startedTimeMs, operations }: Activity
   return isPaused ? pendingState.paused : pendingState.scheduled;
 }
 
-function describeChild(child: Child): PendingChildDescription {
+function describeChild(child: Child): replies.PendingChildDescription {
   return {
     workflowId: child.attributes.workflowId,
     runId: child.runId,
@@ -110,7 +103,7 @@ function describeChild(child: Child): PendingChildDescription {
   };
 }
 
-export function describeMutableState(draft: Draft, { key }: DescribeMutableState): HistoryReply {
+export function describeMutableState(draft: Draft, { key }: DescribeMutableState): replies.HistoryReply {
   const run = findRun(draft.shard, key);
   if (run === undefined) return workflowNotFound(key);
   const { kind: _, ...description } = describe(draft, run);
@@ -120,7 +113,7 @@ export function describeMutableState(draft: Draft, { key }: DescribeMutableState
 /** `temporal.server.api.enums.v1.WorkflowTaskType` */
 const taskType = { normal: 1, transient: 2, speculative: 3 } as const;
 
-function pendingOf(run: RunView, task: WorkflowTask | undefined): Omit<MutableState, 'kind' | 'description'> {
+function pendingOf(run: RunView, task: WorkflowTask | undefined): Omit<replies.MutableState, 'kind' | 'description'> {
   return {
     previousStartedEventId: run.previousStartedEventId,
     successorRunId: run.successorRunId,
@@ -154,7 +147,7 @@ function pendingOf(run: RunView, task: WorkflowTask | undefined): Omit<MutableSt
 }
 
 /** undefined: the answer comes when there is something new. */
-export function getHistoryPosition(draft: Draft, command: GetHistoryPosition): HistoryReply | undefined {
+export function getHistoryPosition(draft: Draft, command: GetHistoryPosition): replies.HistoryReply | undefined {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
   const { waitBeyondEventId, waitForClose } = command;
@@ -170,7 +163,7 @@ function isOver(run: RunView, waiter: HistoryWaiter): boolean {
   return !waiter.waitForClose && run.nextEventId - 1 > waiter.waitBeyondEventId;
 }
 
-function positionOf(draft: Draft, run: RunView): HistoryPosition {
+function positionOf(draft: Draft, run: RunView): replies.HistoryPosition {
   const workflowTask = workflowTaskOf(draft.volatile, run);
   const tailEvents = workflowTask === undefined || workflowTask.kind === 'normal' ? [] : encodeTail(draft, run, workflowTask);
   return { kind: 'historyPosition', key: run.key, firstEventId: 1, lastEventId: run.nextEventId - 1, closed: !isRunning(run), tailEvents };
@@ -186,7 +179,7 @@ export function answerWaiters(draft: Draft, { run, events, forgotten }: RunDraft
 }
 
 /** Whoever waits for the end hears of it, though nothing of the run can be read any more. */
-function lastPosition(run: RunView, events: readonly RecordedEvent[]): HistoryPosition {
+function lastPosition(run: RunView, events: readonly RecordedEvent[]): replies.HistoryPosition {
   const tailEvents = events.map(({ bytes }) => bytes);
   return { kind: 'historyPosition', key: run.key, firstEventId: 1, lastEventId: run.nextEventId - 1, closed: true, tailEvents };
 }

@@ -8,22 +8,7 @@
  *                                                                                 └─ scheduleWake
  */
 import { sameBytes } from '../../kernel/same-bytes.ts';
-import {
-  actionClosed,
-  actionFailed,
-  actionGone,
-  actionLeft,
-  actionSeenClosed,
-  actionSeenRunning,
-  actionStarted,
-  type ClosedAction,
-  hasLeft,
-  isRepeated,
-  letGoOfLeft,
-  patchProgress,
-  updateProgress,
-  withRequest,
-} from '../../schedules/changes.ts';
+import * as changes from '../../schedules/changes.ts';
 import { inList } from '../../schedules/listed-progress.ts';
 import { newProgress, type ScheduleProgress } from '../../schedules/schedule.ts';
 import { isSchedules, scheduleIdOf } from '../../schedules/schedule-id.ts';
@@ -42,14 +27,7 @@ import { isOf, isRunning, type RunOf, type ShardView } from '../run/state.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { PendingTask, TaskOf } from '../run/tasks.ts';
 import type { Schedule } from '../run/schedule-state.ts';
-import type {
-  CreateSchedule,
-  DeleteSchedule,
-  DescribeSchedule,
-  PatchSchedule,
-  ScheduleChanged,
-  UpdateSchedule,
-} from '../commands/schedule-commands.ts';
+import type * as commands from '../commands/schedule-commands.ts';
 import { progressChange } from '../run/progress-change.ts';
 import { actionWorkflowId, type Plan, planOf } from '../run/schedule-plan.ts';
 
@@ -60,7 +38,7 @@ function findSchedule(shard: ShardView, key: RunKey): RunOf<'schedule'> | Reject
 
 const scheduleNotFound = reject({ reason: 'schedule-not-found', message: 'schedule not found' });
 
-export function createSchedule(draft: Draft, command: CreateSchedule & RoomForRuns): HistoryReply {
+export function createSchedule(draft: Draft, command: commands.CreateSchedule & RoomForRuns): HistoryReply {
   const key = { ...command.key, runId: '' };
   const current = findRun(draft.shard, key);
   if (current !== undefined && isRunning(current)) {
@@ -78,8 +56,8 @@ export function createSchedule(draft: Draft, command: CreateSchedule & RoomForRu
   if (command.noRoom !== undefined) return reject({ reason: 'no-room', message: command.noRoom });
   const { definition, patch, memo, searchAttributes } = command;
   const run = begin(draft, command);
-  const asked = withRequest(newProgress(command.state, draft.nowMs), command.requestId);
-  const progress = patch === undefined ? asked : patchProgress(asked, patch, draft.nowMs);
+  const asked = changes.withRequest(newProgress(command.state, draft.nowMs), command.requestId);
+  const progress = patch === undefined ? asked : changes.patchProgress(asked, patch, draft.nowMs);
   const plan = planOf(draft.wire, run.run.key, definition);
   write(run, plan, stepSchedule(progress, plan, draft.nowMs), { definition, memo, searchAttributes });
   return changed(progress);
@@ -88,7 +66,7 @@ export function createSchedule(draft: Draft, command: CreateSchedule & RoomForRu
 /** Temporal's name; no worker ever hears of it. */
 const scheduleWorkflowType = 'temporal-sys-scheduler-workflow';
 
-function begin(draft: Draft, { key, namespace, newRunId, requestId, identity, retentionMs }: CreateSchedule): RunDraft {
+function begin(draft: Draft, { key, namespace, newRunId, requestId, identity, retentionMs }: commands.CreateSchedule): RunDraft {
   return beginWithoutWorker(draft, {
     key: { ...key, runId: newRunId },
     namespace,
@@ -101,16 +79,16 @@ function begin(draft: Draft, { key, namespace, newRunId, requestId, identity, re
   });
 }
 
-export function updateSchedule(draft: Draft, command: UpdateSchedule): HistoryReply {
+export function updateSchedule(draft: Draft, command: commands.UpdateSchedule): HistoryReply {
   const found = findSchedule(draft.shard, command.key);
   if (isRejected(found)) return found;
   const { requestId, conflictToken, definition, state, memo, searchAttributes } = command;
   const { progress } = found.own;
-  if (isRepeated(progress, requestId)) return changed(progress);
+  if (changes.isRepeated(progress, requestId)) return changed(progress);
   if (conflictToken !== 0 && conflictToken !== progress.conflictToken) return mismatched;
   const plan = planOf(draft.wire, found.key, definition);
   const step = stepAround(progress, planOf(draft.wire, found.key, found.own.definition), draft.nowMs, (before) => ({
-    progress: withRequest(updateProgress(before, state, draft.nowMs), requestId),
+    progress: changes.withRequest(changes.updateProgress(before, state, draft.nowMs), requestId),
     plan,
   }));
   write(triedAgain(draft, found), plan, step, {
@@ -132,14 +110,14 @@ function replacing({ wire }: Draft, old: Uint8Array | undefined, fields: Uint8Ar
 
 const noPayload = new Uint8Array(0);
 
-export function patchSchedule(draft: Draft, { key, requestId, patch }: PatchSchedule): HistoryReply {
+export function patchSchedule(draft: Draft, { key, requestId, patch }: commands.PatchSchedule): HistoryReply {
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
   const { progress } = found.own;
-  if (isRepeated(progress, requestId)) return changed(progress);
+  if (changes.isRepeated(progress, requestId)) return changed(progress);
   const plan = planOf(draft.wire, found.key, found.own.definition);
   const step = stepAround(progress, plan, draft.nowMs, (before) => ({
-    progress: withRequest(patchProgress(before, patch, draft.nowMs), requestId),
+    progress: changes.withRequest(changes.patchProgress(before, patch, draft.nowMs), requestId),
     plan,
   }));
   write(triedAgain(draft, found), plan, step, {});
@@ -153,7 +131,7 @@ function triedAgain(draft: Draft, found: RunOf<'schedule'>): RunDraft {
   return run;
 }
 
-export function deleteSchedule(draft: Draft, { key }: DeleteSchedule): HistoryReply {
+export function deleteSchedule(draft: Draft, { key }: commands.DeleteSchedule): HistoryReply {
   if (draft.retiresUnread(key)) return done;
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
@@ -161,7 +139,7 @@ export function deleteSchedule(draft: Draft, { key }: DeleteSchedule): HistoryRe
   return done;
 }
 
-export function describeSchedule(draft: Draft, { key }: DescribeSchedule): HistoryReply {
+export function describeSchedule(draft: Draft, { key }: commands.DescribeSchedule): HistoryReply {
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
   const { own, memo, searchAttributes } = found;
@@ -193,8 +171,8 @@ export function finishStartAction(run: RunDraft, { startId, target }: TaskOf<'st
   const { nowMs } = run.draft;
   happen(run, (progress) =>
     outcome.kind === 'actionStarted'
-      ? actionStarted(progress, { startId, workflowId: target.workflowId, runId: outcome.runId }, nowMs)
-      : actionFailed(progress, startId),
+      ? changes.actionStarted(progress, { startId, workflowId: target.workflowId, runId: outcome.runId }, nowMs)
+      : changes.actionFailed(progress, startId),
   );
 }
 
@@ -204,7 +182,7 @@ export function finishLookAtAction(run: RunDraft, { startId, target }: TaskOf<'l
   if (own.archetype !== 'schedule') return;
   const seen = outcome.kind === 'actionSeen' && outcome.firstRunId === target.runId ? outcome : undefined;
   const end = seen === undefined ? 'unknown' : endOf(seen.status);
-  if (end === 'unknown') return happen(run, (progress) => actionGone(progress, startId));
+  if (end === 'unknown') return happen(run, (progress) => changes.actionGone(progress, startId));
   const { draft } = run;
   const { policies } = planOf(draft.wire, key, own.definition);
   if (end === 'none') {
@@ -212,10 +190,13 @@ export function finishLookAtAction(run: RunDraft, { startId, target }: TaskOf<'l
     for (const workflow of terminates) if (workflow.startId === startId) endAction(run, workflow, true);
     // It runs as if nobody had asked: its chain has gone on in a run that knows of no request, or the request was a dead letter and was purged.
     if (seen?.cancelRequested === false) for (const workflow of cancels) if (workflow.startId === startId) endAction(run, workflow, false);
-    return happen(run, (progress) => actionSeenRunning(progress, startId));
+    return happen(run, (progress) => changes.actionSeenRunning(progress, startId));
   }
   const closed = closedAction(draft, { startId, workflowId: target.workflowId, runId: target.runId }, end);
-  happen(run, (progress) => actionSeenClosed(progress, closed, draft.nowMs) ?? actionClosed(progress, closed, policies, draft.nowMs));
+  happen(
+    run,
+    (progress) => changes.actionSeenClosed(progress, closed, draft.nowMs) ?? changes.actionClosed(progress, closed, policies, draft.nowMs),
+  );
 }
 
 /** What the status of the newest run of a chain says of its end. A run that has gone on as another is not the newest, unless that was deleted. */
@@ -245,8 +226,8 @@ export function goOnWithout(draft: Draft, task: ScheduleTask): void {
   if (!isOf('schedule', found) || !isRunning(found)) return;
   if (task.kind === 'startAction') {
     const run = draft.open(found);
-    const isChecked = hasLeft(found.own.progress) && isCheckAhead(draft, found.own.letterCheckTaskId);
-    happen(run, (progress) => actionLeft(progress, task.startId));
+    const isChecked = changes.hasLeft(found.own.progress) && isCheckAhead(draft, found.own.letterCheckTaskId);
+    happen(run, (progress) => changes.actionLeft(progress, task.startId));
     if (!isChecked) checkLetters(run);
   } else if (task.taskId === found.own.wakeTaskId) {
     // Whatever happens to it next arms another.
@@ -266,7 +247,7 @@ function isCheckAhead({ shard: { timers }, nowMs }: Draft, taskId: number): bool
 function checkLetters(run: RunDraft): void {
   const { draft } = run;
   const { own } = run.run;
-  if (own.archetype !== 'schedule' || !hasLeft(own.progress)) return;
+  if (own.archetype !== 'schedule' || !changes.hasLeft(own.progress)) return;
   run.finishTask(own.letterCheckTaskId);
   const fireTimeMs = draft.nowMs + draft.limits.letterRecheckMs;
   run.addTask({ kind: 'letterCheck', fireTimeMs });
@@ -281,7 +262,7 @@ export function startsChecked(draft: Draft, { taskId, isOpen }: LetterChecked): 
   if (isRejected(found) || found.own.letterCheckTaskId !== taskId) return done;
   const run = draft.open(found);
   if (isOpen) checkLetters(run);
-  else happen(run, letGoOfLeft);
+  else happen(run, changes.letGoOfLeft);
   return done;
 }
 
@@ -303,12 +284,12 @@ export function recordActionClosed(draft: Draft, { key, startId, workflow, close
   const isNewest = found.own.progress.recentActions.at(-1)?.startId === startId;
   const bringsResult = isNewest && last !== undefined && !isSame(last, found.own);
   const change = (progress: ScheduleProgress): ScheduleProgress | undefined =>
-    actionClosed(progress, closed, policies, draft.nowMs) ?? (bringsResult ? progress : undefined);
+    changes.actionClosed(progress, closed, policies, draft.nowMs) ?? (bringsResult ? progress : undefined);
   happen(draft.open(found), change, last);
   return done;
 }
 
-function closedAction({ wire }: Draft, workflow: ClosedAction['workflow'], close: CloseOutcome): ClosedAction {
+function closedAction({ wire }: Draft, workflow: changes.ClosedAction['workflow'], close: CloseOutcome): changes.ClosedAction {
   switch (close.kind) {
     case 'failed': {
       const message = close.failure === undefined ? '' : wire.schedules.failureMessage(close.failure);
@@ -418,6 +399,6 @@ function arm(run: RunDraft, before: Schedule | undefined, wakeTimeMs: number | u
   if (wakeTimeMs !== undefined) run.addTask({ kind: 'scheduleWake', fireTimeMs: wakeTimeMs });
 }
 
-function changed({ conflictToken }: ScheduleProgress): ScheduleChanged {
+function changed({ conflictToken }: ScheduleProgress): commands.ScheduleChanged {
   return { kind: 'scheduleChanged', conflictToken };
 }

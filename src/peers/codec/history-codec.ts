@@ -1,14 +1,7 @@
 import { activityOptionFields } from '../../kernel/activity-option-fields.ts';
 import type { ResetWorkflow, UpdateActivityOptions } from '../../history/commands/operation-commands.ts';
 import type { AskFailure } from '../../actors/asks/asks.ts';
-import type {
-  CompleteWorkflowTask,
-  HistoryRequest,
-  IdPolicies,
-  QueryWorkflow,
-  SignalWithStartWorkflow,
-  StartWorkflow,
-} from '../../history/commands/history-commands.ts';
+import type * as commands from '../../history/commands/history-commands.ts';
 import type { PriorityPath } from '../../history/commands/priority.ts';
 import type { HistoryReply, Rejection, StartReply, UpdateReply } from '../../history/run/history-replies.ts';
 import type { UpdateWaitStage } from '../../history/commands/pending-update.ts';
@@ -32,7 +25,7 @@ type Answer = HistoryReply | AskFailure;
 
 // ── Asks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const requestCodecs: KindCodecs<HistoryRequest> = {
+const requestCodecs: KindCodecs<commands.HistoryRequest> = {
   startWorkflow: {
     field: 1,
     write: (w, request) => wire.writeStartWorkflow(w, startToWire(request)),
@@ -129,24 +122,24 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   rebuildList: bare(56, 'rebuildList'),
 };
 
-function startToWire(request: StartWorkflow): wire.StartWorkflow {
+function startToWire(request: commands.StartWorkflow): wire.StartWorkflow {
   const { replacesChildrenOf = [], eager = false } = request;
   return { ...asMessage(request), replacesChildrenOf, eager };
 }
 
 /** None and false mean the same as absent. */
-function startFromWire(start: wire.StartWorkflow): StartWorkflow {
+function startFromWire(start: wire.StartWorkflow): commands.StartWorkflow {
   const replacesChildrenOf = start.replacesChildrenOf.length === 0 ? undefined : start.replacesChildrenOf;
   const policies = policiesFromWire(start.policies);
-  return asCore<StartWorkflow>({ ...start, kind: 'startWorkflow', policies, replacesChildrenOf, eager: start.eager || undefined });
+  return asCore<commands.StartWorkflow>({ ...start, kind: 'startWorkflow', policies, replacesChildrenOf, eager: start.eager || undefined });
 }
 
-function readSignalWithStart(r: Reader): Omit<Complete<SignalWithStartWorkflow>, 'kind'> {
+function readSignalWithStart(r: Reader): Omit<Complete<commands.SignalWithStartWorkflow>, 'kind'> {
   const request = wire.readSignalWithStartWorkflow(r);
   return { ...request, policies: policiesFromWire(request.policies) };
 }
 
-function writeCompleteWorkflowTask(w: Writer, request: CompleteWorkflowTask): void {
+function writeCompleteWorkflowTask(w: Writer, request: commands.CompleteWorkflowTask): void {
   const { commands, messages } = request;
   wire.writeCompleteWorkflowTask(w, {
     ...asMessage(request),
@@ -155,10 +148,10 @@ function writeCompleteWorkflowTask(w: Writer, request: CompleteWorkflowTask): vo
   });
 }
 
-function readCompleteWorkflowTask(r: Reader): CompleteWorkflowTask {
+function readCompleteWorkflowTask(r: Reader): commands.CompleteWorkflowTask {
   const request = wire.readCompleteWorkflowTask(r);
   const { commands, messages } = request;
-  return asCore<CompleteWorkflowTask>({
+  return asCore<commands.CompleteWorkflowTask>({
     ...request,
     kind: 'completeWorkflowTask',
     commands: commands.map(commandFromWire),
@@ -199,7 +192,7 @@ function updateMessageFromWire({ id, updateId, acceptance, rejection, response }
   throw new WireError('a message about an update of a kind that this version does not know');
 }
 
-function policiesFromWire({ reusePolicy, conflictPolicy }: wire.IdPolicies): IdPolicies {
+function policiesFromWire({ reusePolicy, conflictPolicy }: wire.IdPolicies): commands.IdPolicies {
   return { reusePolicy: idPolicy(reusePolicy, 'reuse_policy'), conflictPolicy: idPolicy(conflictPolicy, 'conflict_policy') };
 }
 
@@ -227,11 +220,11 @@ function readResetWorkflow(r: Reader): Omit<Complete<ResetWorkflow>, 'kind'> {
   return { ...request, priorityChanges };
 }
 
-function writeQueryWorkflow(w: Writer, { key, queryId, query, rejectCondition, deadlineMs }: QueryWorkflow, nowMs: number): void {
+function writeQueryWorkflow(w: Writer, { key, queryId, query, rejectCondition, deadlineMs }: commands.QueryWorkflow, nowMs: number): void {
   wire.writeQueryWorkflow(w, { key, queryId, query, rejectCondition, remainingMs: timeLeftMs(deadlineMs, nowMs) });
 }
 
-function readQueryWorkflow(r: Reader, nowMs: number): QueryWorkflow {
+function readQueryWorkflow(r: Reader, nowMs: number): commands.QueryWorkflow {
   const { key, queryId, query, rejectCondition, remainingMs } = wire.readQueryWorkflow(r);
   return { kind: 'queryWorkflow', key, queryId, query, rejectCondition, deadlineMs: momentMs(remainingMs, nowMs) };
 }
@@ -357,7 +350,7 @@ function rejectionFromWire(from: wire.HistoryRejection): Rejection {
 }
 
 export const historyAsks = {
-  requests: new UnionCodec<HistoryRequest>('ask of a history shard', requestCodecs),
+  requests: new UnionCodec<commands.HistoryRequest>('ask of a history shard', requestCodecs),
   answers: new UnionCodec<Answer>('answer of a history shard', answerCodecs),
 };
 

@@ -3,6 +3,7 @@ import type { Job } from '../../../wire/generated/api/deadletter/service.ts';
 import { usageError } from '../../cli-error.ts';
 import type { ExitCode, Invocation } from '../../command.ts';
 import { pagesOf, withServer, type GrpcClient, type GrpcMethod } from '../../grpc-client.ts';
+import { fieldLines } from '../../printed-fields.ts';
 import { PrintedList, printOne } from '../../printed-list.ts';
 import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
 import { plainText } from '../../plain-text.ts';
@@ -143,10 +144,7 @@ function jobJson(job: Job) {
 function jobText(job: Job): string {
   const { counts, ids, failures, skips, noops, ...fields } = jobJson(job);
   const ranges = ids.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`));
-  const rows = Object.entries({ ...fields, ids: ranges.slice(0, 10).join(', ') + (ranges.length > 10 ? ', …' : ''), ...counts })
-    .map(([name, value]) => [name, plainText(String(value))] as const)
-    .filter(([, value]) => value !== '');
-  const width = Math.max(...rows.map(([name]) => name.length));
+  const rows = fieldLines({ ...fields, ids: ranges.slice(0, 10).join(', ') + (ranges.length > 10 ? ', …' : ''), ...counts });
   const failed = failures
     .toSorted(byMessage)
     .map((each) => `failed: message ${each.messageId}  ${plainText(`${each.errorType}: ${each.errorMessage}`)}`);
@@ -156,7 +154,7 @@ function jobText(job: Job): string {
     ...byReason('skipped', skips),
     ...byReason('nothing left to do', noops),
   ];
-  return `${[...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`), ...details].join('\n')}\n`;
+  return `${[...rows, ...details].join('\n')}\n`;
 }
 
 type ReasonedMessage = { readonly messageId: number; readonly reason: string };

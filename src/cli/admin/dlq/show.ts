@@ -3,6 +3,7 @@ import type { GetDeadLetterResponse } from '../../../wire/generated/api/deadlett
 import { failure, usageError } from '../../cli-error.ts';
 import type { ExitCode, Invocation } from '../../command.ts';
 import { withServer, type GrpcClient } from '../../grpc-client.ts';
+import { fieldLines } from '../../printed-fields.ts';
 import { printOne } from '../../printed-list.ts';
 import { rfc3339 } from '../../printed-time.ts';
 import { jsonText, plainText } from '../../plain-text.ts';
@@ -46,12 +47,9 @@ function shownText(kind: DlqKind, found: GetDeadLetterResponse): string {
   const { letter, errorStack, errorChain, history, jobId, headers } = found;
   if (letter === undefined) return '';
   const { node, build, damage } = letter;
-  const fields = Object.entries({ ...letterJson(kind, letter, { isLong: true, withPayload: false }), node, build, jobId, damage })
-    .map(([name, value]) => [name, typeof value === 'object' ? jsonText(value) : plainText(String(value))] as const)
-    .filter(([, value]) => value !== '');
-  const width = Math.max(...fields.map(([name]) => name.length));
+  const fields = { ...letterJson(kind, letter, { isLong: true, withPayload: false }), node, build, jobId, damage };
   const parts = [
-    [letterText(letter), ...fields.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)],
+    [letterText(letter), ...fieldLines(fields, '  ')],
     lines(
       'Errors',
       errorChain.map(({ errorType, errorMessage }) => plainText(`${errorType}: ${errorMessage}`)),
