@@ -5,15 +5,7 @@
  *       - value: 20                               an entry: it holds where all its constraints do
  *         constraints: {}
  */
-import {
-  constraintNames,
-  type ConstraintName,
-  type Constraints,
-  type DynamicEntries,
-  type Entry,
-  fitsScope,
-  sameConstraints,
-} from './dynamic-config.ts';
+import * as dynamic from './dynamic-config.ts';
 import type { Setting } from './dynamic-setting.ts';
 import { dynamicSettings, findSetting, notUsed } from './dynamic-settings.ts';
 import { inFileOrder, type Path, type Problem, type Report } from './problem.ts';
@@ -23,7 +15,7 @@ import { parseYamlFile, pathText, valueOf, type YamlFile } from './yaml-file.ts'
 
 export type DynamicConfigText = {
   /** Undefined when there are errors among the problems. */
-  readonly entries: DynamicEntries | undefined;
+  readonly entries: dynamic.DynamicEntries | undefined;
   readonly problems: readonly Problem[];
 };
 
@@ -40,8 +32,8 @@ export function readDynamicConfig(source: string): DynamicConfigText {
   return { entries: isBroken ? undefined : entries, problems: inFileOrder(problems) };
 }
 
-function readKeys(yaml: YamlFile, report: Report): DynamicEntries {
-  const found = new Map<string, readonly Entry[]>();
+function readKeys(yaml: YamlFile, report: Report): dynamic.DynamicEntries {
+  const found = new Map<string, readonly dynamic.Entry[]>();
   const whole = valueOf(yaml);
   if (whole instanceof Error) report([], whole.message);
   else if (whole !== undefined && whole !== null && !isGroup(whole)) report([], `expected keys, got ${shown(whole)}`);
@@ -66,7 +58,7 @@ function unusedKey(key: string, { locate }: YamlFile, report: Report): string {
   return `${key} (line ${locate([key], 'key').line})`;
 }
 
-type PlacedEntry = Entry & { readonly path: Path };
+type PlacedEntry = dynamic.Entry & { readonly path: Path };
 
 function readEntries(path: Path, value: unknown, report: Report): readonly PlacedEntry[] {
   if (!Array.isArray(value)) {
@@ -92,17 +84,17 @@ function readEntry(path: Path, entry: unknown, report: Report): PlacedEntry | un
   return { value: entry['value'], constraints: readConstraints([...path, 'constraints'], entry['constraints'], report), path };
 }
 
-function readConstraints(path: Path, given: unknown, report: Report): Constraints {
+function readConstraints(path: Path, given: unknown, report: Report): dynamic.Constraints {
   if (given === undefined || given === null) return {};
   if (!isGroup(given)) {
     report(path, `expected names and values, such as {namespace: orders}, got ${shown(given)}`);
     return {};
   }
-  const constraints: { [name in ConstraintName]?: string | number } = {};
+  const constraints: { [name in dynamic.ConstraintName]?: string | number } = {};
   for (const [word, value] of Object.entries(given)) {
-    const name = constraintNames.find((known) => known.toLowerCase() === word.toLowerCase());
+    const name = dynamic.constraintNames.find((known) => known.toLowerCase() === word.toLowerCase());
     if (name === undefined) {
-      report([...path, word], `unknown constraint; there are ${constraintNames.join(', ')}`);
+      report([...path, word], `unknown constraint; there are ${dynamic.constraintNames.join(', ')}`);
       continue;
     }
     const read = readConstraint(name, value);
@@ -113,7 +105,7 @@ function readConstraints(path: Path, given: unknown, report: Report): Constraint
   return constraints;
 }
 
-const expected: { readonly [name in ConstraintName]: string } = {
+const expected: { readonly [name in dynamic.ConstraintName]: string } = {
   namespace: 'the name of a namespace',
   namespaceId: 'the id of a namespace',
   taskQueueName: 'the name of a task queue',
@@ -125,7 +117,7 @@ const expected: { readonly [name in ConstraintName]: string } = {
 
 const taskTypes = ['workflow', 'activity', 'nexus'];
 
-function readConstraint(name: ConstraintName, value: unknown): string | number | undefined {
+function readConstraint(name: dynamic.ConstraintName, value: unknown): string | number | undefined {
   const text = typeof value === 'string' && value !== '' ? value : undefined;
   const count = Number.isSafeInteger(value) && Number(value) >= 1 ? Number(value) : undefined;
   switch (name) {
@@ -143,14 +135,14 @@ function readConstraint(name: ConstraintName, value: unknown): string | number |
   }
 }
 
-function usable(setting: Setting<unknown>, entries: readonly PlacedEntry[], report: Report): readonly Entry[] {
+function usable(setting: Setting<unknown>, entries: readonly PlacedEntry[], report: Report): readonly dynamic.Entry[] {
   const used: PlacedEntry[] = [];
   for (const entry of entries) {
     const { constraints } = entry;
     const read = setting.read(entry.value);
     const place = [...entry.path, 'value'];
-    if (!fitsScope(constraints, setting.scope)) report(entry.path, `this entry is not used: ${unfit(setting)}`, 'warning');
-    else if (used.some((other) => sameConstraints(other.constraints, constraints)))
+    if (!dynamic.fitsScope(constraints, setting.scope)) report(entry.path, `this entry is not used: ${unfit(setting)}`, 'warning');
+    else if (used.some((other) => dynamic.sameConstraints(other.constraints, constraints)))
       report(entry.path, 'this entry is not used: the key has one with the same constraints before it', 'warning');
     else if ('problem' in read) report(place, notUsed(read.problem), 'warning');
     else used.push(entry);

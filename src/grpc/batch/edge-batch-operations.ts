@@ -27,16 +27,7 @@ import type { workflowRpcs } from '../rpcs/workflow-rpcs.ts';
 import { runKey } from '../validation/names.ts';
 import { positionNow, storedEvents } from '../pages/history-pages.ts';
 import { PAGE_BYTES_MAX } from '../pages/listed-page.ts';
-import {
-  type BatchOperation,
-  batchQuery,
-  executionsOf,
-  isForOpenOnes,
-  operationOf,
-  operations,
-  type ResetTarget,
-  resetTarget,
-} from './batch-definition.ts';
+import * as jobs from './batch-definition.ts';
 
 const operationMsMax = 30_000;
 
@@ -72,9 +63,9 @@ class EdgeBatchWork implements port.BatchWork {
     const { context, namespace, job } = parts;
     this.#parts = parts;
     this.#request = decodeStartBatchOperationRequest(job.definition, ownLimits);
-    const operation = operationOf(this.#request);
+    const operation = jobs.operationOf(this.#request);
     assert(operation !== undefined, 'a job has an operation');
-    this.#listed = executionsOf(this.#request);
+    this.#listed = jobs.executionsOf(this.#request);
     this.#toPerform = { operation, namespace: namespace.name, runId: job.runId, reason: this.#request.reason };
     const { perSecondMax, concurrencyMax } = context.ports.batchSettings(namespace.name);
     const asked = this.#request.maxOperationsPerSecond;
@@ -122,7 +113,7 @@ class EdgeBatchWork implements port.BatchWork {
     const { context, gate, job } = this.#parts;
     const { kind } = this.#toPerform.operation;
     // A step that is taken once more repeats what it has done: that must not undo what others did since.
-    const call = this.#call(operations[kind].method, requestIdOf(this.#toPerform, target));
+    const call = this.#call(jobs.operations[kind].method, requestIdOf(this.#toPerform, target));
     try {
       await gate.run(call, () => this.#performed(call, target));
       return 'done';
@@ -139,7 +130,7 @@ class EdgeBatchWork implements port.BatchWork {
     const { context, service, job } = this.#parts;
     const { operation } = this.#toPerform;
     if (operation.kind === 'reset' && (await this.#wasReset(target, call))) return;
-    const resetsTo = operation.kind === 'reset' ? resetTarget(operation.of) : undefined;
+    const resetsTo = operation.kind === 'reset' ? jobs.resetTarget(operation.of) : undefined;
     const resetTo = resetsTo && (await resetPoint(context, call, runKey(job.namespaceId, target), resetsTo));
     const { method } = call.rpc;
     const found = service.methods.get(method);
@@ -161,7 +152,7 @@ class EdgeBatchWork implements port.BatchWork {
 
   #condition() {
     const { namespace } = this.#parts;
-    const query = batchQuery(this.#request.visibilityQuery, namespace, isForOpenOnes(this.#toPerform.operation));
+    const query = jobs.batchQuery(this.#request.visibilityQuery, namespace, jobs.isForOpenOnes(this.#toPerform.operation));
     // An attribute was removed since the start.
     if (query.kind === 'invalid') throw this.#trouble(`invalid visibility query: ${query.message}`, 'stays');
     return query.condition;
@@ -244,7 +235,7 @@ function outcomeOf(code: StatusCode): port.BatchOutcome {
 // Requests have ids that are made of the job's run and the workflow's: what is sent again after a crash lands once.
 
 type JobToPerform = {
-  readonly operation: BatchOperation;
+  readonly operation: jobs.BatchOperation;
   readonly namespace: string;
   /** The run of the job. */
   readonly runId: string;
@@ -316,7 +307,7 @@ function requestIdOf({ runId }: JobToPerform, target: port.BatchTarget): string 
 type ResetPoint = { readonly runId: string; readonly eventId: number };
 
 /** A run without a workflow task that was completed is reset to the one that is, or was, scheduled. */
-async function resetPoint(context: HandlerContext, call: Call, key: RunKey, target: ResetTarget): Promise<ResetPoint> {
+async function resetPoint(context: HandlerContext, call: Call, key: RunKey, target: jobs.ResetTarget): Promise<ResetPoint> {
   if (target.kind === 'event') return { runId: key.runId, eventId: target.eventId };
   const position = await positionNow(context, call, key);
   const find = target.kind === 'first' ? first : last;

@@ -8,15 +8,7 @@ import { encodeFields } from '../../wire/fields.ts';
 import * as batch from '../../wire/generated/lean/batch.ts';
 import { jsonPayload } from '../../wire/json-payload.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
-import {
-  type BatchOperation,
-  batchQuery,
-  executionsOf,
-  isForOpenOnes,
-  operationOf,
-  operations,
-  resetTarget,
-} from '../batch/batch-definition.ts';
+import * as jobs from '../batch/batch-definition.ts';
 import { batchState, openBatches } from '../batch/listed-batches.ts';
 import { canceled, exhaustedCause, exhaustedScope, resourceExhausted } from '../errors/details.ts';
 import { invalidArgument, notBuilt, type StatusError } from '../errors/status-error.ts';
@@ -43,7 +35,7 @@ export function batchMethods(context: HandlerContext): readonly NamedMethod[] {
       checkLengths({ Reason: request.reason, Identity: identity }, limits);
       const key = checkedKey(context, namespace.id, request.jobId);
       const { jobsMax, executionsMax } = ports.batchSettings(namespace.name);
-      const executions = executionsOf(request);
+      const executions = jobs.executionsOf(request);
       if (executions.length > executionsMax) {
         throw invalidArgument(`a batch operation takes at most ${executionsMax} executions, and ${executions.length} are listed`);
       }
@@ -80,9 +72,9 @@ export function batchMethods(context: HandlerContext): readonly NamedMethod[] {
       const key = checkedKey(context, id, jobId);
       const { definition, progress, status, startTimeMs, closeTimeMs } = await context.history(call, key, { kind: 'describeBatch', key });
       const started = batch.decodeStartBatchOperationRequest(definition, ownLimits);
-      const operation = operationOf(started);
+      const operation = jobs.operationOf(started);
       return {
-        operationType: operation === undefined ? 0 : operations[operation.kind].type,
+        operationType: operation === undefined ? 0 : jobs.operations[operation.kind].type,
         jobId,
         state: batchState(status),
         startTimeMs,
@@ -93,18 +85,18 @@ export function batchMethods(context: HandlerContext): readonly NamedMethod[] {
         identity: operation?.of.identity ?? '',
         reason: started.reason,
         query: started.visibilityQuery,
-        executions: executionsOf(started),
+        executions: jobs.executionsOf(started),
       };
     },
   });
   return methods(context);
 }
 
-async function checkQuery(context: HandlerContext, call: Call, namespace: Namespace, text: string, operation: BatchOperation) {
-  if (batchQuery(text, namespace, isForOpenOnes(operation)).kind === 'query') return;
+async function checkQuery(context: HandlerContext, call: Call, namespace: Namespace, text: string, operation: jobs.BatchOperation) {
+  if (jobs.batchQuery(text, namespace, jobs.isForOpenOnes(operation)).kind === 'query') return;
   // Another process may have added an attribute a moment ago.
   await context.cluster(call, namespace.name, { kind: 'syncCluster' });
-  const query = batchQuery(text, await context.namespace(call, namespace.name), isForOpenOnes(operation));
+  const query = jobs.batchQuery(text, await context.namespace(call, namespace.name), jobs.isForOpenOnes(operation));
   if (query.kind === 'invalid') throw invalidArgument(`invalid visibility query: ${query.message}`);
 }
 
@@ -115,7 +107,7 @@ function checkedKey({ limits }: HandlerContext, namespaceId: string, jobId: stri
 }
 
 /** Temporal's tools know a job in a list of workflows by these names. */
-function memoOf({ reason, visibilityQuery }: batch.StartBatchOperationRequest, { kind }: BatchOperation): Uint8Array {
+function memoOf({ reason, visibilityQuery }: batch.StartBatchOperationRequest, { kind }: jobs.BatchOperation): Uint8Array {
   const query: [string, Uint8Array][] = visibilityQuery === '' ? [] : [['batch_operation_visibility_query', jsonPayload(visibilityQuery)]];
   return encodeFields(new Map([['batch_operation_type', jsonPayload(kind)], ['batch_operation_reason', jsonPayload(reason)], ...query]));
 }
@@ -174,9 +166,9 @@ function tooMany(message: string): StatusError {
 
 const requestType = '*workflowservice.StartBatchOperationRequest_';
 
-function checkedOperation(request: batch.StartBatchOperationRequest): BatchOperation {
+function checkedOperation(request: batch.StartBatchOperationRequest): jobs.BatchOperation {
   checkNotOfActivities(request);
-  const operation = operationOf(request);
+  const operation = jobs.operationOf(request);
   const { visibilityQuery, executions, targetExecutions, reason, jobId } = request;
   const selectors = [visibilityQuery, executions, targetExecutions].filter(({ length }) => length > 0).length;
   if (operation === undefined || reason === '' || selectors === 0) {
@@ -190,7 +182,7 @@ function checkedOperation(request: batch.StartBatchOperationRequest): BatchOpera
     const problem = bounds['Execution.type'].problem(type);
     if (problem === undefined) continue;
     throw invalidArgument(
-      `target_executions[${nth}] ${problem}, but operation ${requestType}${pascalCase(operations[operation.kind].field)} requires Workflow`,
+      `target_executions[${nth}] ${problem}, but operation ${requestType}${pascalCase(jobs.operations[operation.kind].field)} requires Workflow`,
     );
   }
   checkBound('StartBatchOperationRequest.max_operations_per_second', request.maxOperationsPerSecond);
@@ -208,7 +200,7 @@ function checkNotOfActivities(request: batch.StartBatchOperationRequest): void {
   if (name !== undefined) throw invalidArgument(`The operation type ${requestType}${name} is not supported for this namespace`);
 }
 
-function checkOperation(operation: BatchOperation): void {
+function checkOperation(operation: jobs.BatchOperation): void {
   switch (operation.kind) {
     case 'terminate':
       return checkOpaque(operation.of.details, 'payloads');
@@ -253,7 +245,7 @@ function checkReset(reset: batch.BatchOperationReset): void {
     return;
   }
   if (options.buildId !== undefined) throw notBuilt('build_id of ResetOptions');
-  if (resetTarget(reset) === undefined) throw invalidArgument('batch reset missing target');
+  if (jobs.resetTarget(reset) === undefined) throw invalidArgument('batch reset missing target');
   if (options.workflowTaskId !== undefined) checkBound('ResetOptions.workflow_task_id', options.workflowTaskId);
   checkBound('ResetOptions.reset_reapply_type', options.resetReapplyType);
   for (const type of options.resetReapplyExcludeTypes) checkBound('ResetOptions.reset_reapply_exclude_types', type);
