@@ -48,7 +48,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#window.commit(askId, handled, encoded, bytes);',
     replace:
       'this.#window.commit(NOBODY, { ...handled, reply: undefined }, encoded, bytes);' +
-      ' if (handled.reply !== undefined && askId !== NOBODY) this.#shell.answer(askId, handled.reply);',
+      ' if (handled.reply !== undefined && askId !== NOBODY) this.#whole.shell.answer(askId, handled.reply);',
     caughtBy: 'seeds',
     shows: ['I5'],
   },
@@ -58,7 +58,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#window.commit(askId, handled, encoded, bytes);',
     replace:
       'this.#window.commit(askId, { ...handled, effects: [] }, encoded, bytes);' +
-      ' for (const effect of handled.effects) this.#shell.act(effect);',
+      ' for (const effect of handled.effects) this.#whole.shell.act(effect);',
     caughtBy: 'seeds',
     shows: ['I10'],
   },
@@ -145,7 +145,7 @@ export const plants: readonly Plant[] = [
     search: 'const ownerNonce = this.#options.random.nonce();',
     replace:
       'if (claiming.doubt !== undefined) { const offset = this.#ownership.position.cursor.offset - 1;' +
-      ' void this.#refold({ offset }).then(() => this.#activate({ proof: 0 }, [])); return; }' +
+      ' void this.#fold({ offset }).then(() => this.#activate({ proof: 0 }, [])); return; }' +
       ' const ownerNonce = this.#options.random.nonce();',
     caughtBy: 'seeds',
     shows: ['I5'],
@@ -411,7 +411,7 @@ export const plants: readonly Plant[] = [
     search: 'if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);',
     replace:
       'if (instead === undefined || this.#isTooLarge(encodedInstead)) {' +
-      " this.#core.accept({ ...handled, kind: 'wait', barrier: false, effects: [] } as never); return this.#refuse(mail, encoded); }",
+      " this.#whole.core.accept({ ...handled, kind: 'wait', barrier: false, effects: [] } as never); return this.#refuse(mail, encoded); }",
     caughtBy: 'seeds',
   },
   {

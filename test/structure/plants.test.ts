@@ -12,6 +12,17 @@ test.each(plants)('its text stands once in the source: $name', (plant) => {
   expect(occurrences(plant), `${plant.file}: ${plant.search}`).toBe(1);
 });
 
+/** A bug that names a private member that its file no longer has does not load, and is caught by nothing. */
+test.each(plants.filter(({ replace }) => replace.includes('#')))(
+  'its file has the private members that it names: $name',
+  ({ file, replace }) => {
+    const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+    const members = (text: string): readonly string[] => text.match(/#[a-z]\w*/gi) ?? [];
+    const known = new Set(members(source));
+    expect(members(replace).filter((name) => !known.has(name))).toEqual([]);
+  },
+);
+
 test('a text that is gone is noticed', () => {
   expect(occurrences(stalePlant)).toBe(0);
 });
