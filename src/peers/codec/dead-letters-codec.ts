@@ -1,5 +1,5 @@
 import type { AskFailure } from '../../actors/asks/asks.ts';
-import type { DeadLetterRequest, LetterGrouping } from '../../deadletters/letter-commands.ts';
+import type { AcceptLetters, DeadLetterRequest, LetterGrouping } from '../../deadletters/letter-commands.ts';
 import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from '../../deadletters/letter-commands.ts';
 import type { Condition } from '../../filter/condition.ts';
 import { unreachable } from '../../kernel/assert.ts';
@@ -9,19 +9,25 @@ import * as wire from '../../wire/generated/peer/dead_letters.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { conditionFromWire, conditionToWire } from './condition-codec.ts';
 import { letterFromWire, letterToWire, listedFromWire, listedToWire } from './letter-codec.ts';
-import { askFailureCodecs, bare, plain, UnionCodec, wholeOf, wordOf, type KindCodecs } from './union-codec.ts';
+import { askFailureCodecs, bare, converted, plain, UnionCodec, wholeOf, wordOf, type KindCodecs } from './union-codec.ts';
 import { type Words, words } from '../../kernel/words.ts';
 
+const withLetters = {
+  toWire: (request: CompleteWithin<AcceptLetters>) => ({ ...request, letters: request.letters.map(letterToWire) }),
+  fromWire: (request: wire.AcceptLetters) => ({ ...request, letters: request.letters.map(letterFromWire) }),
+};
+
+const withCondition = {
+  toWire: <Request extends { readonly condition: Condition | undefined }>(request: Request) => {
+    return { ...request, condition: request.condition && conditionToWire(request.condition) };
+  },
+  fromWire: <Body extends { readonly condition: WireCondition | undefined }>(body: Body) => {
+    return { ...body, condition: body.condition && conditionFromWire(body.condition) };
+  },
+};
+
 const requestCodecs: KindCodecs<DeadLetterRequest> = {
-  acceptLetters: plain(
-    1,
-    'acceptLetters',
-    (w, request) => wire.writeAcceptLetters(w, { ...request, letters: request.letters.map(letterToWire) }),
-    (r) => {
-      const request = wire.readAcceptLetters(r);
-      return { ...request, letters: request.letters.map(letterFromWire) };
-    },
-  ),
+  acceptLetters: converted(1, 'acceptLetters', wire.writeAcceptLetters, wire.readAcceptLetters, withLetters),
   claimLetters: plain(2, 'claimLetters', wire.writeClaimLetters, wire.readClaimLetters),
   releaseClaim: plain(3, 'releaseClaim', wire.writeReleaseClaim, wire.readReleaseClaim),
   purgeLetters: plain(4, 'purgeLetters', wire.writePurgeLetters, wire.readPurgeLetters),
@@ -30,43 +36,15 @@ const requestCodecs: KindCodecs<DeadLetterRequest> = {
   findMerged: plain(7, 'findMerged', wire.writeFindMerged, wire.readFindMerged),
   restoreLetters: plain(8, 'restoreLetters', wire.writeRestoreLetters, wire.readRestoreLetters),
   countLetters: bare(9, 'countLetters'),
-  listLetters: plain(
-    10,
-    'listLetters',
-    (w, request) => wire.writeListLetters(w, toWire(request)),
-    (r) => fromWire(wire.readListLetters(r)),
-  ),
+  listLetters: converted(10, 'listLetters', wire.writeListLetters, wire.readListLetters, withCondition),
   readLetter: plain(11, 'readLetter', wire.writeReadLetter, wire.readReadLetter),
-  findLetters: plain(
-    12,
-    'findLetters',
-    (w, request) => wire.writeFindLetters(w, toWire(request)),
-    (r) => fromWire(wire.readFindLetters(r)),
-  ),
-  countMatching: plain(
-    13,
-    'countMatching',
-    (w, request) => wire.writeCountMatching(w, toWire(request)),
-    (r) => fromWire(wire.readCountMatching(r)),
-  ),
-  groupLetters: plain(
-    14,
-    'groupLetters',
-    (w, request) => wire.writeGroupLetters(w, toWire(request)),
-    (r) => {
-      const request = fromWire(wire.readGroupLetters(r));
-      return { ...request, by: wordOf(groupings, request.by, 'GroupLetters.by') };
-    },
-  ),
+  findLetters: converted(12, 'findLetters', wire.writeFindLetters, wire.readFindLetters, withCondition),
+  countMatching: converted(13, 'countMatching', wire.writeCountMatching, wire.readCountMatching, withCondition),
+  groupLetters: converted(14, 'groupLetters', wire.writeGroupLetters, wire.readGroupLetters, {
+    toWire: withCondition.toWire,
+    fromWire: (body) => ({ ...withCondition.fromWire(body), by: wordOf(groupings, body.by, 'GroupLetters.by') }),
+  }),
 };
-
-function toWire<Request extends { readonly condition: Condition | undefined }>(request: Request) {
-  return { ...request, condition: request.condition && conditionToWire(request.condition) };
-}
-
-function fromWire<Request extends { readonly condition: WireCondition | undefined }>(request: Request) {
-  return { ...request, condition: request.condition && conditionFromWire(request.condition) };
-}
 
 const groupings: Words<LetterGrouping> = words(
   'fingerprint cause disposition errorType taskType namespace workflowType node build sourceCluster',
@@ -100,21 +78,14 @@ const answerCodecs: KindCodecs<DeadLetterReply | AskFailure> = {
     write: (w, ended) => wire.writeMergeEnded(w, mergeEndedToWire(ended)),
     read: (r) => mergeEndedFromWire(wire.readMergeEnded(r)),
   },
-  letters: plain(
-    10,
-    'letters',
-    (w, { letters, isLast }) => wire.writeLettersListed(w, { letters: letters.map(listedToWire), isLast }),
-    (r) => {
-      const { letters, isLast } = wire.readLettersListed(r);
-      return { letters: letters.map(listedFromWire), isLast };
-    },
-  ),
-  letter: plain(
-    11,
-    'letter',
-    (w, { letter }) => wire.writeLetterRead(w, { letter: listedToWire(letter) }),
-    (r) => ({ letter: listedFromWire(wire.readLetterRead(r).letter) }),
-  ),
+  letters: converted(10, 'letters', wire.writeLettersListed, wire.readLettersListed, {
+    toWire: ({ letters, isLast }) => ({ letters: letters.map(listedToWire), isLast }),
+    fromWire: ({ letters, isLast }) => ({ letters: letters.map(listedFromWire), isLast }),
+  }),
+  letter: converted(11, 'letter', wire.writeLetterRead, wire.readLetterRead, {
+    toWire: ({ letter }) => ({ letter: listedToWire(letter) }),
+    fromWire: ({ letter }) => ({ letter: listedFromWire(letter) }),
+  }),
   letterIds: plain(12, 'letterIds', wire.writeLettersFound, wire.readLettersFound),
   matched: plain(13, 'matched', wire.writeLettersMatched, wire.readLettersMatched),
   groups: plain(14, 'groups', wire.writeLettersGrouped, wire.readLettersGrouped),

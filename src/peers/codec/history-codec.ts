@@ -13,17 +13,22 @@ import * as wireTask from '../../wire/generated/peer/started_task.ts';
 import type { Reader } from '../../wire/reader.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
-import { asCore, asMessage, type Complete } from '../../wire/as-core.ts';
+import { asCore, asMessage, type Complete, type CompleteWithin } from '../../wire/as-core.ts';
 import { deleteWorkflowCodec } from './delete-workflow-codec.ts';
 import { letterOutcomeFromWire, letterOutcomeToWire } from './letter-codec.ts';
 import { activityTaskFromWire, workflowTaskFromWire, workflowTaskToWire } from './started-task-codec.ts';
-import { askFailureCodecs, bare, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
+import { askFailureCodecs, bare, converted, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
 import { type Words, words } from '../../kernel/words.ts';
 import { commandFromWire, commandToWire, failureFromWire } from './workflow-command-codec.ts';
 
 type Answer = HistoryReply | AskFailure;
 
 // ── Asks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const closing = {
+  toWire: <Request extends { readonly close: CloseOutcome }>(request: Request) => ({ ...request, close: closeFields(request.close) }),
+  fromWire: <Body extends { readonly close: wire.CloseOutcome }>(body: Body) => ({ ...body, close: closeFromWire(body.close) }),
+};
 
 const requestCodecs: KindCodecs<commands.HistoryRequest> = {
   startWorkflow: {
@@ -51,14 +56,7 @@ const requestCodecs: KindCodecs<commands.HistoryRequest> = {
   describeWorkflow: plain(19, 'describeWorkflow', wire.writeOfRun, wire.readOfRun),
   getHistoryPosition: plain(20, 'getHistoryPosition', wire.writeGetHistoryPosition, wire.readGetHistoryPosition),
   readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
-  recordChildClosed: {
-    field: 22,
-    write: (w, request) => wire.writeRecordChildClosed(w, { ...request, close: closeFields(request.close) }),
-    read: (r) => {
-      const request = wire.readRecordChildClosed(r);
-      return { ...request, kind: 'recordChildClosed', close: closeFromWire(request.close) };
-    },
-  },
+  recordChildClosed: converted(22, 'recordChildClosed', wire.writeRecordChildClosed, wire.readRecordChildClosed, closing),
   deleteWorkflow: deleteWorkflowCodec,
   describeMutableState: plain(24, 'describeMutableState', wire.writeOfRun, wire.readOfRun),
   executeLetter: plain(25, 'executeLetter', wire.writeExecuteLetter, wire.readExecuteLetter),
@@ -68,14 +66,10 @@ const requestCodecs: KindCodecs<commands.HistoryRequest> = {
   listTasks: plain(27, 'listTasks', wire.writeListTasks, wire.readListTasks),
   removeTask: plain(28, 'removeTask', wire.writeRemoveTask, wire.readRemoveTask),
   addTasks: plain(29, 'addTasks', wire.writeAddTasks, wire.readAddTasks),
-  updateWorkflow: {
-    field: 30,
-    write: (w, request) => wire.writeUpdateWorkflow(w, { ...request, update: asMessage(request.update) }),
-    read: (r) => {
-      const request = wire.readUpdateWorkflow(r);
-      return { ...request, kind: 'updateWorkflow', update: updateFromWire(request.update) };
-    },
-  },
+  updateWorkflow: plain(30, 'updateWorkflow', wire.writeUpdateWorkflow, (r) => {
+    const request = wire.readUpdateWorkflow(r);
+    return { ...request, update: updateFromWire(request.update) };
+  }),
   pollUpdate: plain(31, 'pollUpdate', wire.writePollUpdate, (r) => {
     const request = wire.readPollUpdate(r);
     return { ...request, waitStage: wordOf(waitStages, request.waitStage, 'PollUpdate.wait_stage') };
@@ -98,14 +92,7 @@ const requestCodecs: KindCodecs<commands.HistoryRequest> = {
   patchSchedule: plain(40, 'patchSchedule', wire.writePatchSchedule, wire.readPatchSchedule),
   deleteSchedule: plain(41, 'deleteSchedule', wire.writeOfRun, wire.readOfRun),
   describeSchedule: plain(42, 'describeSchedule', wire.writeOfRun, wire.readOfRun),
-  recordActionClosed: {
-    field: 43,
-    write: (w, request) => wire.writeRecordActionClosed(w, { ...request, close: closeFields(request.close) }),
-    read: (r) => {
-      const request = wire.readRecordActionClosed(r);
-      return { ...request, kind: 'recordActionClosed', close: closeFromWire(request.close) };
-    },
-  },
+  recordActionClosed: converted(43, 'recordActionClosed', wire.writeRecordActionClosed, wire.readRecordActionClosed, closing),
   startBatch: plain(44, 'startBatch', wire.writeStartBatch, wire.readStartBatch),
   stopBatch: plain(45, 'stopBatch', wire.writeStopBatch, wire.readStopBatch),
   describeBatch: plain(46, 'describeBatch', wire.writeOfRun, wire.readOfRun),
@@ -165,10 +152,10 @@ function withFailure<Message extends { readonly failure: Parameters<typeof failu
 
 const waitStages: Words<UpdateWaitStage> = words('none accepted completed');
 
-function updateFromWire(update: wire.UpdateAttributes): UpdateAttributes {
+function updateFromWire(update: wire.UpdateAttributes): CompleteWithin<UpdateAttributes> {
   const waitStage = wordOf(waitStages, update.waitStage, 'UpdateAttributes.wait_stage');
   if (waitStage === 'none') throw new WireError('UpdateAttributes.wait_stage is none');
-  return asCore<UpdateAttributes>({ ...update, waitStage });
+  return { ...update, waitStage };
 }
 
 function updateMessageToWire({ id, updateId, body }: UpdateMessage): wire.UpdateMessage {
@@ -237,13 +224,11 @@ function closeFromWire({ kind, value, retryState }: wire.CloseOutcome): CloseOut
 
 // ── Answers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+const refusal = { toWire: refusalToWire, fromWire: refusalFromWire };
+
 const answerCodecs: KindCodecs<Answer> = {
   ...askFailureCodecs,
-  rejected: {
-    field: 1,
-    write: (w, { rejection }) => wire.writeHistoryRejection(w, rejectionToWire(rejection)),
-    read: (r) => ({ kind: 'rejected', rejection: rejectionFromWire(wire.readHistoryRejection(r)) }),
-  },
+  rejected: converted(1, 'rejected', wire.writeHistoryRejection, wire.readHistoryRejection, refusal),
   done: bare(2, 'done'),
   started: {
     field: 3,
@@ -283,41 +268,30 @@ const answerCodecs: KindCodecs<Answer> = {
   rowsHeld: plain(31, 'rowsHeld', wire.writeRowsHeld, wire.readRowsHeld),
   description: plain(14, 'description', wire.writeDescription, wire.readDescription),
   mutableState: plain(15, 'mutableState', wire.writeMutableState, wire.readMutableState),
-  letterExecuted: {
-    field: 16,
-    write: (w, { outcome }) => wire.writeLetterExecuted(w, { outcome: letterOutcomeToWire(outcome) }),
-    read: (r) => ({ kind: 'letterExecuted', outcome: letterOutcomeFromWire(wire.readLetterExecuted(r).outcome) }),
-  },
+  letterExecuted: converted(16, 'letterExecuted', wire.writeLetterExecuted, wire.readLetterExecuted, {
+    toWire: ({ outcome }) => ({ outcome: letterOutcomeToWire(outcome) }),
+    fromWire: ({ outcome }) => ({ outcome: letterOutcomeFromWire(outcome) }),
+  }),
   lettersUnconfirmed: plain(17, 'lettersUnconfirmed', wire.writeLettersUnconfirmed, wire.readLettersUnconfirmed),
   letterWithdrawn: bare(28, 'letterWithdrawn'),
   letterMarks: plain(29, 'letterMarks', wire.writeLetterMarks, wire.readLetterMarks),
   taskList: plain(18, 'taskList', wire.writeTaskList, wire.readTaskList),
-  updateStage: {
-    field: 19,
-    write: (w, reply) => wire.writeUpdateStage(w, { ...reply, started: reply.started && startReplyToWire(reply.started) }),
-    read: (r) => {
-      const reply = wire.readUpdateStage(r);
+  updateStage: converted(19, 'updateStage', wire.writeUpdateStage, wire.readUpdateStage, {
+    toWire: (reply) => ({ ...reply, started: reply.started && startReplyToWire(reply.started) }),
+    fromWire: (reply) => {
       const stage = wordOf(updateStages, reply.stage, 'UpdateStage.stage');
-      return { ...reply, kind: 'updateStage', stage, started: reply.started && startReplyFromWire(reply.started) };
+      return { ...reply, stage, started: reply.started && startReplyFromWire(reply.started) };
     },
-  },
-  startRefused: {
-    field: 20,
-    write: (w, { rejection }) => wire.writeHistoryRejection(w, rejectionToWire(rejection)),
-    read: (r) => ({ kind: 'startRefused', rejection: rejectionFromWire(wire.readHistoryRejection(r)) }),
-  },
+  }),
+  startRefused: converted(20, 'startRefused', wire.writeHistoryRejection, wire.readHistoryRejection, refusal),
   activityOptionsUpdated: plain(21, 'activityOptionsUpdated', wire.writeActivityOptionsUpdated, wire.readActivityOptionsUpdated),
   workflowReset: plain(22, 'workflowReset', wire.writeRunReply, wire.readRunReply),
   scheduleChanged: plain(23, 'scheduleChanged', wire.writeScheduleChanged, wire.readScheduleChanged),
   scheduleDescription: plain(24, 'scheduleDescription', wire.writeScheduleDescription, wire.readScheduleDescription),
-  updateRefused: {
-    field: 25,
-    write: (w, reply) => wire.writeUpdateRefused(w, { ...reply, rejection: rejectionToWire(reply.rejection) }),
-    read: (r) => {
-      const reply = wire.readUpdateRefused(r);
-      return { ...reply, kind: 'updateRefused', rejection: rejectionFromWire(reply.rejection) };
-    },
-  },
+  updateRefused: converted(25, 'updateRefused', wire.writeUpdateRefused, wire.readUpdateRefused, {
+    toWire: (reply) => ({ ...reply, rejection: refusalToWire(reply) }),
+    fromWire: (reply) => ({ ...reply, ...refusalFromWire(reply.rejection) }),
+  }),
   batchDescription: plain(26, 'batchDescription', wire.writeBatchDescription, wire.readBatchDescription),
   workflowOptionsUpdated: plain(27, 'workflowOptionsUpdated', wire.writeWorkflowOptionsUpdated, wire.readWorkflowOptionsUpdated),
 };
@@ -332,20 +306,20 @@ const rejectionReasons: Words<Rejection['reason']> = words(
 
 const noRejection = wire.emptyHistoryRejection();
 
-function rejectionToWire(rejection: Rejection): wire.HistoryRejection {
+function refusalToWire({ rejection }: { readonly rejection: Rejection }): wire.HistoryRejection {
   return { ...noRejection, ...rejection };
 }
 
-function rejectionFromWire(from: wire.HistoryRejection): Rejection {
+function refusalFromWire(from: wire.HistoryRejection): { readonly rejection: Rejection } {
   const { message, startRequestId, runId, firstExecutionRunId, failure } = from;
   const reason = wordOf(rejectionReasons, from.reason, 'HistoryRejection.reason');
   switch (reason) {
     case 'already-started':
-      return { reason, message, startRequestId, runId, firstExecutionRunId };
+      return { rejection: { reason, message, startRequestId, runId, firstExecutionRunId } };
     case 'query-failed':
-      return { reason, message, failure };
+      return { rejection: { reason, message, failure } };
     default:
-      return { reason, message };
+      return { rejection: { reason, message } };
   }
 }
 
@@ -360,6 +334,6 @@ function startReplyToWire(reply: StartReply): wire.StartReply {
   return { ...reply, workflowTask: reply.workflowTask && workflowTaskToWire(reply.workflowTask) };
 }
 
-function startReplyFromWire(reply: wire.StartReply): StartReply {
-  return asCore<StartReply>({ ...reply, kind: 'started', workflowTask: reply.workflowTask && workflowTaskFromWire(reply.workflowTask) });
+function startReplyFromWire(reply: wire.StartReply): CompleteWithin<StartReply> {
+  return { ...reply, kind: 'started', workflowTask: reply.workflowTask && workflowTaskFromWire(reply.workflowTask) };
 }

@@ -1,22 +1,14 @@
 import type { AskFailure } from '../../actors/asks/asks.ts';
-import type { Job, JobsRejection, JobsReply, JobsRequest, LetterSelection } from '../../deadletters/jobs/job.ts';
+import type { Job, JobsRejection, JobsReply, JobsRequest, PlanLetters } from '../../deadletters/jobs/job.ts';
 import type { CompleteWithin } from '../../wire/as-core.ts';
 import * as wire from '../../wire/generated/peer/jobs.ts';
 import { conditionFromWire, conditionToWire } from './condition-codec.ts';
-import { askFailureCodecs, plain, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
+import { askFailureCodecs, converted, plain, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
 import { type Words, words } from '../../kernel/words.ts';
 import { jobOperations, jobStates } from '../../kernel/letter-words.ts';
 
 const requestCodecs: KindCodecs<JobsRequest> = {
-  planLetters: plain(
-    1,
-    'planLetters',
-    (w, request) => wire.writePlanLetters(w, { ...request, selection: selectionToWire(request.selection) }),
-    (r) => {
-      const request = withOperation(wire.readPlanLetters(r));
-      return { ...request, selection: selectionFromWire(request.selection) };
-    },
-  ),
+  planLetters: converted(1, 'planLetters', wire.writePlanLetters, wire.readPlanLetters, { toWire: planToWire, fromWire: planFromWire }),
   applyPlan: plain(2, 'applyPlan', wire.writeApplyPlan, wire.readApplyPlan),
   describeJob: plain(3, 'describeJob', wire.writeOfJob, wire.readOfJob),
   listJobs: plain(4, 'listJobs', wire.writeListJobs, wire.readListJobs),
@@ -26,12 +18,14 @@ const requestCodecs: KindCodecs<JobsRequest> = {
   updateJob: plain(8, 'updateJob', wire.writeUpdateJob, wire.readUpdateJob),
 };
 
-function selectionToWire({ ids, condition, purgedBy }: CompleteWithin<LetterSelection>): wire.LetterSelection {
-  return { ids: ids && { items: ids }, condition: condition && conditionToWire(condition), purgedBy };
+function planToWire(request: CompleteWithin<PlanLetters>): wire.PlanLetters {
+  const { ids, condition, purgedBy } = request.selection;
+  return { ...request, selection: { ids: ids && { items: ids }, condition: condition && conditionToWire(condition), purgedBy } };
 }
 
-function selectionFromWire({ ids, condition, purgedBy }: wire.LetterSelection): CompleteWithin<LetterSelection> {
-  return { ids: ids?.items, condition: condition && conditionFromWire(condition), purgedBy };
+function planFromWire(request: wire.PlanLetters): Omit<CompleteWithin<PlanLetters>, 'kind'> {
+  const { ids, condition, purgedBy } = request.selection;
+  return { ...withOperation(request), selection: { ids: ids?.items, condition: condition && conditionFromWire(condition), purgedBy } };
 }
 
 function withOperation<Message extends { readonly operation: string }>(message: Message) {

@@ -9,12 +9,17 @@ import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
 import { startedTaskFromWire, startedTaskToWire } from './started-task-codec.ts';
 import { askFailureCodecs } from './union-codec.ts';
-import { bare, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodec, type KindCodecs } from './union-codec.ts';
+import { bare, converted, momentMs, plain, timeLeftMs, UnionCodec, wordOf, type KindCodecs } from './union-codec.ts';
 import { type Words, words } from '../../kernel/words.ts';
 
 type Answer = MatchingReply<StartedTask> | AskFailure;
 
 // ── Asks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const ofQueue = {
+  toWire: <Message extends { readonly queue: TaskQueuePartition }>(message: Message) => ({ ...message, queue: queueToWire(message.queue) }),
+  fromWire: <Body extends { readonly queue: wire.TaskQueuePartition }>(body: Body) => ({ ...body, queue: queueFromWire(body.queue) }),
+};
 
 const requestCodecs: KindCodecs<MatchingRequest> = {
   pollWorkflowTask: { field: 1, write: writePoll, read: (r, nowMs) => ({ ...readPoll(r, nowMs), kind: 'pollWorkflowTask' }) },
@@ -30,38 +35,17 @@ const requestCodecs: KindCodecs<MatchingRequest> = {
       return { kind: 'dispatchQuery', queue: queueFromWire(queue), queryId, workflow, query, deadlineMs: momentMs(remainingMs, nowMs) };
     },
   },
-  answerQuery: toQueue(6, 'answerQuery', wire.writeAnswerQuery, wire.readAnswerQuery),
-  describeTaskQueue: toQueue(7, 'describeTaskQueue', wire.writeDescribeTaskQueue, wire.readDescribeTaskQueue),
-  updateTaskQueueConfig: toQueue(9, 'updateTaskQueueConfig', wire.writeUpdateTaskQueueConfig, wire.readUpdateTaskQueueConfig),
-  configurePartition: toQueue(10, 'configurePartition', wire.writeConfigurePartition, wire.readConfigurePartition),
+  answerQuery: converted(6, 'answerQuery', wire.writeAnswerQuery, wire.readAnswerQuery, ofQueue),
+  describeTaskQueue: converted(7, 'describeTaskQueue', wire.writeDescribeTaskQueue, wire.readDescribeTaskQueue, ofQueue),
+  updateTaskQueueConfig: converted(9, 'updateTaskQueueConfig', wire.writeUpdateTaskQueueConfig, wire.readUpdateTaskQueueConfig, ofQueue),
+  configurePartition: converted(10, 'configurePartition', wire.writeConfigurePartition, wire.readConfigurePartition, ofQueue),
   forgetNamespace: plain(11, 'forgetNamespace', wire.writeForgetNamespace, wire.readForgetNamespace),
-  listStoredQueues: {
-    field: 12,
-    write: (w, { namespaceId, only }) => wire.writeListStoredQueues(w, { namespaceId, only: only && queueToWire(only) }),
-    read: (r) => {
-      const { namespaceId, only } = wire.readListStoredQueues(r);
-      return { kind: 'listStoredQueues', namespaceId, only: only && queueFromWire(only) };
-    },
-  },
-  shutdownWorker: toQueue(8, 'shutdownWorker', wire.writeShutdownWorker, wire.readShutdownWorker),
+  listStoredQueues: converted(12, 'listStoredQueues', wire.writeListStoredQueues, wire.readListStoredQueues, {
+    toWire: ({ namespaceId, only }) => ({ namespaceId, only: only && queueToWire(only) }),
+    fromWire: ({ namespaceId, only }) => ({ namespaceId, only: only && queueFromWire(only) }),
+  }),
+  shutdownWorker: converted(8, 'shutdownWorker', wire.writeShutdownWorker, wire.readShutdownWorker, ofQueue),
 };
-
-/** A kind that names a queue, and else has the core's own form. */
-function toQueue<Kind extends string, Body extends { readonly queue: wire.TaskQueuePartition }>(
-  field: number,
-  kind: Kind,
-  write: (w: Writer, body: Omit<Body, 'queue'> & { readonly queue: wire.TaskQueuePartition }) => void,
-  read: (r: Reader) => Body,
-): KindCodec<Omit<Body, 'queue'> & { readonly kind: Kind; readonly queue: TaskQueuePartition }> {
-  return {
-    field,
-    write: (w, message) => write(w, { ...message, queue: queueToWire(message.queue) }),
-    read: (r) => {
-      const { queue, ...body } = read(r);
-      return { ...body, kind, queue: queueFromWire(queue) };
-    },
-  };
-}
 
 function writePoll(w: Writer, { queue, deadlineMs, ...poll }: PollTask, nowMs: number): void {
   wire.writePoll(w, { ...poll, queue: queueToWire(queue), remainingMs: timeLeftMs(deadlineMs, nowMs) });
@@ -130,15 +114,10 @@ const answerCodecs: KindCodecs<Answer> = {
   stored: bare(10, 'stored'),
   queryAnswer: plain(8, 'queryAnswer', wire.writeQueryAnswer, wire.readQueryAnswer),
   taskQueueDescription: plain(9, 'taskQueueDescription', wire.writeTaskQueueDescription, wire.readTaskQueueDescription),
-  storedQueues: {
-    field: 12,
-    write: (w, { queues }) =>
-      wire.writeStoredQueues(w, { queues: queues.map(({ queue, stored }) => ({ queue: queueToWire(queue), stored })) }),
-    read: (r) => {
-      const { queues } = wire.readStoredQueues(r);
-      return { kind: 'storedQueues', queues: queues.map(({ queue, stored }) => ({ queue: queueFromWire(queue), stored })) };
-    },
-  },
+  storedQueues: converted(12, 'storedQueues', wire.writeStoredQueues, wire.readStoredQueues, {
+    toWire: ({ queues }) => ({ queues: queues.map(ofQueue.toWire) }),
+    fromWire: ({ queues }) => ({ queues: queues.map(ofQueue.fromWire) }),
+  }),
   taskQueueConfigured: plain(11, 'taskQueueConfigured', wire.writeTaskQueueConfigured, wire.readTaskQueueConfigured),
 };
 

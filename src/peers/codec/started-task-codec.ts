@@ -3,15 +3,15 @@ import type { StartedTask } from '../../actors/asks/router.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../history/run/history-replies.ts';
 import type * as wire from '../../wire/generated/peer/started_task.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { asCore } from '../../wire/as-core.ts';
+import type { CompleteWithin } from '../../wire/as-core.ts';
 import { WireError } from '../../wire/wire-error.ts';
 
 export function workflowTaskToWire(task: StartedWorkflowTask): wire.StartedWorkflowTask {
   return { ...task, firstPage: task.firstPage && { items: task.firstPage } };
 }
 
-export function workflowTaskFromWire(task: wire.StartedWorkflowTask): StartedWorkflowTask {
-  return asCore<StartedWorkflowTask>({ ...task, kind: 'workflowTask', firstPage: task.firstPage?.items });
+export function workflowTaskFromWire(task: wire.StartedWorkflowTask): CompleteWithin<StartedWorkflowTask> {
+  return { ...task, kind: 'workflowTask', firstPage: task.firstPage?.items };
 }
 
 export function activityTaskFromWire(task: wire.StartedActivityTask): StartedActivityTask {

@@ -104,6 +104,26 @@ export function plain(
   return { field, write, read: (r) => ({ ...read(r), kind }) };
 }
 
+/** A kind whose message differs from what the core has, in what `how` says. */
+export function converted<Core extends Kinded, Wire>(
+  field: number,
+  kind: Core['kind'],
+  write: (w: Writer, body: Wire) => void,
+  read: (r: Reader) => Wire,
+  how: Conversion<CompleteWithin<NoInfer<Core>>, NoInfer<Wire>>,
+): KindCodec<Core>;
+export function converted(
+  field: number,
+  kind: string,
+  write: (w: Writer, body: object) => void,
+  read: (r: Reader) => object,
+  { toWire, fromWire }: Conversion<Kinded, object>,
+): KindCodec<Kinded> {
+  return { field, write: (w, message) => write(w, toWire(message)), read: (r) => ({ ...fromWire(read(r)), kind }) };
+}
+
+type Conversion<Core, Wire> = { readonly toWire: (message: Core) => Wire; readonly fromWire: (body: Wire) => Omit<Core, 'kind'> };
+
 /** A kind that says everything by its number. */
 export function bare<Kind extends string>(field: number, kind: Kind): KindCodec<{ readonly kind: Kind }> {
   return {
