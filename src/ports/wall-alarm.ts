@@ -11,44 +11,38 @@ import type { Clock, Timer } from './machine.ts';
 /** How late an alarm may be after a suspend or a step of the clock. */
 export const CLOCK_CHECK_MS = 30_000;
 
+/** `nowMs`: the time of day that the alarm goes by. */
+type WallAlarmOptions = { readonly clock: Clock; readonly nowMs: () => number; readonly ring: () => void };
+
 export class WallAlarm {
-  readonly #clock: Clock;
-  /** The time of day that the alarm goes by. */
-  readonly #nowMs: () => number;
-  readonly #ring: () => void;
-  #armedForMs = Infinity;
+  readonly #options: WallAlarmOptions;
+  /** The time of day that it will ring at; Infinity when it is not armed. */
+  armedForMs = Infinity;
   #lookedAtMs = 0;
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, nowMs: () => number, ring: () => void) {
-    this.#clock = clock;
-    this.#nowMs = nowMs;
-    this.#ring = ring;
-  }
-
-  /** The time of day that it will ring at; Infinity when it is not armed. */
-  get armedForMs(): number {
-    return this.#armedForMs;
+  constructor(options: WallAlarmOptions) {
+    this.#options = options;
   }
 
   /** Rings once, then or soon after; before only if the clock was set back, so whoever goes by it looks what is due. Infinity: never. */
   set(timeMs: number): void {
-    if (timeMs === this.#armedForMs) return;
+    if (timeMs === this.armedForMs) return;
     this.#timer?.cancel();
-    this.#armedForMs = timeMs;
-    if (timeMs !== Infinity) this.#wait(this.#nowMs());
+    this.armedForMs = timeMs;
+    if (timeMs !== Infinity) this.#wait(this.#options.nowMs());
   }
 
   #wait(nowMs: number): void {
     this.#lookedAtMs = nowMs;
-    const delayMs = Math.min(Math.max(0, this.#armedForMs - nowMs), CLOCK_CHECK_MS);
-    this.#timer = this.#clock.after(delayMs, () => this.#check());
+    const delayMs = Math.min(Math.max(0, this.armedForMs - nowMs), CLOCK_CHECK_MS);
+    this.#timer = this.#options.clock.after(delayMs, () => this.#check());
   }
 
   #check(): void {
-    const nowMs = this.#nowMs();
-    if (nowMs >= this.#lookedAtMs && nowMs < this.#armedForMs) return this.#wait(nowMs);
-    this.#armedForMs = Infinity;
-    this.#ring();
+    const nowMs = this.#options.nowMs();
+    if (nowMs >= this.#lookedAtMs && nowMs < this.armedForMs) return this.#wait(nowMs);
+    this.armedForMs = Infinity;
+    this.#options.ring();
   }
 }

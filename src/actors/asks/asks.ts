@@ -71,10 +71,7 @@ export type AskContext = {
   readonly trace: string;
 };
 
-export type Principal = {
-  readonly name: string;
-  readonly authType: string;
-};
+export type Principal = { readonly name: string; readonly authType: string };
 
 /** The context of asks that the server makes of its own accord: timers, deliveries, retries. */
 export function ownWork(deadlineMs: number): AskContext {

@@ -26,7 +26,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
   readonly #expired: (entry: Entry) => void;
   /** Ring heads: a slot's entries lie between its head and itself. */
   readonly #slots: WheelEntry[];
-  #count = 0;
+  size = 0;
   /** The first tick whose slot was not looked at yet. */
   #tick: number;
   #timer: Timer | undefined;
@@ -39,19 +39,15 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     this.#slots = Array.from({ length: SLOTS }, ringHead);
   }
 
-  get size(): number {
-    return this.#count;
-  }
-
   add(entry: Entry): void {
-    if (this.#count === 0) this.#tick = Math.max(this.#tick, tickOf(this.#clock.monoMs()));
+    if (this.size === 0) this.#tick = Math.max(this.#tick, tickOf(this.#clock.monoMs()));
     const tick = Math.max(tickOf(entry.deadlineMs), this.#tick);
     const head = this.#slots[tick % SLOTS] as WheelEntry;
     entry.next = head;
     entry.previous = head.previous;
     (head.previous as WheelEntry).next = entry;
     head.previous = entry;
-    this.#count += 1;
+    this.size += 1;
     if (tick < this.#timerTick) this.#arm(tick);
   }
 
@@ -63,7 +59,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     next.previous = previous;
     entry.next = undefined;
     entry.previous = undefined;
-    this.#count -= 1;
+    this.size -= 1;
   }
 
   close(): void {
@@ -112,7 +108,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
   }
 
   #nextTick(): number | undefined {
-    if (this.#count === 0) return undefined;
+    if (this.size === 0) return undefined;
     for (let tick = this.#tick; tick < this.#tick + SLOTS; tick++) {
       const head = this.#slots[tick % SLOTS] as WheelEntry;
       if (head.next !== head) return tick;

@@ -15,10 +15,8 @@ import { DeadlineWheel, type WheelEntry } from './deadline-wheel.ts';
 import type { LoopTurns } from '../../ports/loop-turns.ts';
 import type { Clock } from '../../ports/machine.ts';
 
-type Kinded = { readonly kind: string };
-
 /** Kind of request -> its reply. */
-export type ReplyTable = Readonly<Record<string, Kinded>>;
+export type ReplyTable = Readonly<Record<string, { readonly kind: string }>>;
 
 /** The reply table without its types: kind of request -> a row with the kinds of reply. */
 export type ReplyRows<To extends ReplyTable> = { readonly [Kind in keyof To]: { readonly replies: readonly To[Kind]['kind'][] } };

@@ -30,8 +30,10 @@ const DEAD_BYTES_MIN = 4 * 1024 * 1024;
 
 export class ClusterHost {
   readonly actor: PartitionActor<Command, ClusterReply, ClusterRecord, ClusterEffect, Memory>;
-  #view = new ClusterState();
-  #isFolded = false;
+  /** What is committed. Another object after a takeover: ask anew, do not keep it. */
+  view: ClusterSnapshot = new ClusterState();
+  /** `view` is the whole journal as it was once, or later. */
+  isFolded = false;
   readonly #onRemoved: () => void;
 
   /** `onRemoved`: search attributes or namespaces are, or were before this process took over. */
@@ -44,16 +46,6 @@ export class ClusterHost {
       mayLack: 'beginning',
       scale: { bytesOf: () => COMMAND_BYTES, namespaceOf: () => '', finishesWork: () => false },
     });
-  }
-
-  /** What is committed. Another object after a takeover: ask anew, do not keep it. */
-  get view(): ClusterSnapshot {
-    return this.#view;
-  }
-
-  /** `view` is the whole journal as it was once, or later. */
-  get isFolded(): boolean {
-    return this.#isFolded;
   }
 
   /** Where its journal may begin: what stands before that was written again, as was found where it began there already. Infinity: nobody knows now. */
@@ -87,8 +79,8 @@ export class ClusterHost {
       shell: {
         // Until the journal is folded whole, the earlier view is the better one.
         activated: () => {
-          this.#view = filling;
-          this.#isFolded = true;
+          this.view = filling;
+          this.isFolded = true;
           this.#onRemoved();
           compaction.activated();
         },

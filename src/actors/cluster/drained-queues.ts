@@ -16,6 +16,7 @@ export type DrainOptions = {
   readonly isOver: () => boolean;
 };
 
+const IDENTITY = 'perdure-namespace-purge';
 const POLL_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 const QUEUES_AT_A_TIME = 16;
@@ -93,7 +94,7 @@ async function polledInVain(queue: TaskQueuePartition, options: DrainOptions): P
   const poll = {
     queue,
     pollRequestId: options.newId(),
-    identity: 'perdure-namespace-purge',
+    identity: IDENTITY,
     deadlineMs: options.clock.wallMs() + POLL_MS,
     workerInstanceKey: '',
     // A worker may have said that none leaves it.
@@ -108,16 +109,9 @@ async function polledInVain(queue: TaskQueuePartition, options: DrainOptions): P
 /** What its root tells all partitions of the queue. */
 async function forgetRate(of: TaskQueuePartition, options: DrainOptions): Promise<void> {
   const queue = { ...of, partition: 0 };
-  const command = {
-    kind: 'updateTaskQueueConfig',
-    queue,
-    identity: 'perdure-namespace-purge',
-    queueRate: { perSecond: undefined, reason: '' },
-    keyRate: { perSecond: undefined, reason: '' },
-    setWeights: [],
-    unsetWeights: [],
-  } as const;
-  await ask(options.hostOf(queue), command, options);
+  const none = { perSecond: undefined, reason: '' };
+  const config = { identity: IDENTITY, queueRate: none, keyRate: none, setWeights: [], unsetWeights: [] };
+  await ask(options.hostOf(queue), { kind: 'updateTaskQueueConfig', queue, ...config }, options);
 }
 
 type AskOptions = Pick<DrainOptions, 'asker' | 'clock'>;

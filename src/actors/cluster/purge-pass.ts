@@ -1,6 +1,9 @@
 /** What becomes of the runs of deleted namespaces in one pass through all shards, by namespace. */
 import type { Clock } from '../../ports/machine.ts';
 
+/** `share`: so many runs of each namespace. `msMax`: so long deletions may take. */
+type PurgePassOptions = { readonly share: number; readonly msMax: number; readonly clock: Pick<Clock, 'monoMs'> };
+
 export class PurgePass {
   deleted = 0;
   /** The categories in which something of the namespace was there. */
@@ -8,9 +11,7 @@ export class PurgePass {
   failure: string | undefined = undefined;
   /** How long it has read, and rested, to come to the last of what it deleted. */
   walkedMs = 0;
-  readonly #msMax: number;
-  readonly #clock: Pick<Clock, 'monoMs'>;
-  readonly #share: number;
+  readonly #options: PurgePassOptions;
   readonly #taken = new Map<string, number>();
   #ended = 0;
   readonly #begunMs: number;
@@ -18,41 +19,38 @@ export class PurgePass {
   #deletingMs = 0;
   #sinceMs: number | undefined = undefined;
 
-  /** `share`: so many runs of each namespace. `msMax`: so long deletions may take. */
-  constructor({ share, msMax, clock }: { readonly share: number; readonly msMax: number; readonly clock: Pick<Clock, 'monoMs'> }) {
-    this.#share = share;
-    this.#msMax = msMax;
-    this.#clock = clock;
-    this.#begunMs = clock.monoMs();
+  constructor(options: PurgePassOptions) {
+    this.#options = options;
+    this.#begunMs = options.clock.monoMs();
   }
 
   /** Where nobody answers each deletion takes its whole time. What is left is of the next pass, and this one sees of whom there is something. */
   get isOver(): boolean {
-    const nowMs = this.#clock.monoMs();
-    return this.#deletingMs + (nowMs - (this.#sinceMs ?? nowMs)) >= this.#msMax;
+    const nowMs = this.#options.clock.monoMs();
+    return this.#deletingMs + (nowMs - (this.#sinceMs ?? nowMs)) >= this.#options.msMax;
   }
 
   /** All of it is time of deletions: a table in which millions of runs of others stand first leaves no less of it. */
   async deleting(act: () => Promise<void>): Promise<void> {
     const deletedBefore = this.deleted;
-    const sinceMs = this.#clock.monoMs();
+    const sinceMs = this.#options.clock.monoMs();
     this.#sinceMs = sinceMs;
     try {
       await act();
     } finally {
-      this.#deletingMs += this.#clock.monoMs() - sinceMs;
+      this.#deletingMs += this.#options.clock.monoMs() - sinceMs;
       this.#sinceMs = undefined;
     }
-    if (this.deleted > deletedBefore) this.walkedMs = this.#clock.monoMs() - this.#begunMs - this.#deletingMs;
+    if (this.deleted > deletedBefore) this.walkedMs = this.#options.clock.monoMs() - this.#begunMs - this.#deletingMs;
   }
 
   /** False: it is of the next pass. */
   take(namespaceId: string): boolean {
     const taken = this.#taken.get(namespaceId) ?? 0;
     if (this.isOver) this.found.add(namespaceId);
-    if (this.isOver || taken >= this.#share) return false;
+    if (this.isOver || taken >= this.#options.share) return false;
     this.#taken.set(namespaceId, taken + 1);
-    if (taken + 1 === this.#share) {
+    if (taken + 1 === this.#options.share) {
       // There may be more.
       this.found.add(namespaceId);
       this.#ended += 1;
@@ -63,7 +61,7 @@ export class PurgePass {
   /** It was not deleted: were these counted, those that cannot be would keep others from their turn, in each pass the same. */
   giveBack(namespaceId: string): void {
     const taken = this.#taken.get(namespaceId) ?? 0;
-    if (taken === this.#share) this.#ended -= 1;
+    if (taken === this.#options.share) this.#ended -= 1;
     this.#taken.set(namespaceId, taken - 1);
   }
 

@@ -35,7 +35,7 @@ export class Rounds {
   #isRunning = false;
   /** There may be something new since it runs. */
   #isAsked = false;
-  #isClosed = false;
+  isClosed = false;
   #failures = 0;
 
   constructor(options: RoundsOptions) {
@@ -43,13 +43,9 @@ export class Rounds {
     this.#warnings = new NowAndThen(options.clock, TELL_INTERVAL_MS);
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
   look(): void {
     this.#isAsked = this.#isRunning;
-    if (this.#isRunning || this.#isClosed) return;
+    if (this.#isRunning || this.isClosed) return;
     this.#timer?.cancel();
     this.#timer = undefined;
     const delayMs = this.#options.dueInMs();
@@ -60,7 +56,7 @@ export class Rounds {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     this.#timer?.cancel();
   }
 
@@ -72,7 +68,7 @@ export class Rounds {
     const { round, quietTries, tellWaiting, retryDelayMsMax } = this.#options;
     const reason = await round().catch((error: unknown) => this.#failed(error));
     this.#isRunning = false;
-    if (this.#isClosed) return;
+    if (this.isClosed) return;
     this.#failures = reason === undefined ? 0 : this.#failures + 1;
     if (reason !== undefined && this.#failures >= quietTries && this.#warnings.now()) tellWaiting(this.#failures, reason);
     if (reason === undefined || this.#isAsked) this.look();
@@ -81,7 +77,7 @@ export class Rounds {
 
   #failed(error: unknown): string {
     const { failed, logger } = this.#options;
-    if (!this.#isClosed && !isOutage(error) && this.#warnings.now()) logger.warn(failed, { error: asError(error) });
+    if (!this.isClosed && !isOutage(error) && this.#warnings.now()) logger.warn(failed, { error: asError(error) });
     return errorMessage(error);
   }
 }

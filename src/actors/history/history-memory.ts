@@ -349,9 +349,8 @@ async function readEvents(
   // A broker that has just begun to lead may not show yet what it holds.
   if (stored === undefined) throw new LogError('unavailable', `the journal does not show record ${offset} yet`);
   assert(stored.offset === offset, `the journal no longer holds record ${offset}`);
-  const record = codec.decode(stored.value, stored.schema, stored);
-  const change = record.runs.find((each) => each.runId === runId);
-  return change?.events.map((event) => event.bytes) ?? [];
+  const { runs } = codec.decode(stored.value, stored.schema, stored);
+  return runs.find((each) => each.runId === runId)?.events.map((event) => event.bytes) ?? [];
 }
 
 function tellPutAside({ runs }: HistoryRecord, core: HistoryCore, logger: Logger): void {

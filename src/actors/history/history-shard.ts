@@ -54,14 +54,9 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   report(): ShardReport {
     const { shard, clock } = this.#options;
     const { core, checkpointer, durable } = this.actor.memory ?? {};
-    const executions =
-      core === undefined
-        ? { hot: 0 }
-        : {
-            hot: core.shard.runs.size,
-            ...(checkpointer === undefined ? {} : { hotBytes: core.residency.hot.bytes }),
-            cold: core.shard.runCount - core.shard.runs.size,
-          };
+    const hot = core?.shard.runs.size ?? 0;
+    const inDatabase = core && { ...(checkpointer && { hotBytes: core.residency.hot.bytes }), cold: core.shard.runCount - hot };
+    const executions = { hot, ...inDatabase };
     const listRebuild = durable?.listRebuild?.report;
     const report = partitionReport(this.actor.status(), checkpointer, clock);
     return { shard, ...report, executions, ...(listRebuild === undefined ? {} : { listRebuild }) };

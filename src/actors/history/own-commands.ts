@@ -53,35 +53,23 @@ const PUT_ASIDE_GRACE_MS = 60_000;
 
 export class OwnCommands {
   readonly #options: OwnCommandsOptions;
-  readonly #core: HistoryCore;
-  readonly #tenure: Tenure<HistoryCommand>;
   readonly #attempts: FailedAttempts;
   readonly #loads: FailedAttempts;
   readonly #alarm: WallAlarm;
   #flushing = false;
 
   constructor(options: OwnCommandsOptions) {
-    const { core, tenure, clock } = options;
+    const { tenure, clock } = options;
     this.#options = options;
-    this.#core = core;
-    this.#tenure = tenure;
     this.#attempts = new FailedAttempts(clock);
     this.#loads = new FailedAttempts(clock);
-    this.#alarm = new WallAlarm(
-      clock,
-      () => tenure.nowMs(),
-      () => this.#fire(),
-    );
+    this.#alarm = new WallAlarm({ clock, nowMs: () => tenure.nowMs(), ring: () => this.#fire() });
   }
 
   submit(command: HistoryCommand): AskFailure | undefined {
-    const failure = this.#tenure.submit(command);
+    const failure = this.#options.tenure.submit(command);
     if (failure === undefined && command.kind === 'finishOutboxTask' && !this.#flushing) this.#flushLater();
     return failure;
-  }
-
-  #putAside(key: RunKey, failedCommand: string, taskId: number, reason: string): void {
-    this.submit({ kind: 'putAside', key, failedCommand, taskId, reason });
   }
 
   /** Timers follow memory, not the log: what is due together is decided together, and goes into one append. */
@@ -93,7 +81,7 @@ export class OwnCommands {
   }
 
   armTimer(): void {
-    this.#alarm.set(this.#core.shard.timers.next()?.fireTimeMs ?? Infinity);
+    this.#alarm.set(this.#options.core.shard.timers.next()?.fireTimeMs ?? Infinity);
   }
 
   close(): void {
@@ -102,9 +90,9 @@ export class OwnCommands {
 
   /** One due timer at a time: its record moves the heap on, and that arms the next. */
   #fire(): void {
-    const due = this.#core.shard.timers.next();
+    const due = this.#options.core.shard.timers.next();
     if (due === undefined) return;
-    const task = this.#core.shard.timers.get(due.taskId);
+    const task = this.#options.core.shard.timers.get(due.taskId);
     if (task !== undefined && task.kind !== 'retention' && !this.#mayFire(task)) return;
     if (task !== undefined && runsBeside(task)) return this.#runBeside(task);
     const fire = { kind: 'fireTimer', taskId: due.taskId, jitter: this.#options.random.fraction() } as const;
@@ -131,7 +119,7 @@ export class OwnCommands {
   }
 
   #isOnItsWay({ key: { runId } }: BesideTimer): boolean {
-    const { handOvers } = this.#core.shard;
+    const { handOvers } = this.#options.core.shard;
     const waiting = (['archival', 'outbound', 'timer', 'transfer'] as const).flatMap((category) => lineOf(handOvers, category).waiting);
     return waiting.some(({ task }) => task.key.runId === runId);
   }
@@ -152,7 +140,7 @@ export class OwnCommands {
     else {
       this.#postpone(task.taskId, LOADING_MS);
       this.#options.namespaces.readAfresh((isRead) => {
-        if (!isRead || !this.#tenure.active || this.#core.shard.timers.get(task.taskId) === undefined) return;
+        if (!isRead || !this.#options.tenure.active || this.#options.core.shard.timers.get(task.taskId) === undefined) return;
         if (this.#options.namespaces.fateOf(namespaceId) === 'there') this.#postpone(task.taskId, 0);
         else this.#namespaceGone(task);
       });
@@ -167,8 +155,8 @@ export class OwnCommands {
 
   #flushLater(): void {
     this.#flushing = true;
-    this.#tenure.after(FLUSH_DELAY_MS, () => {
-      this.#flushing = this.#core.hasFinishedTasks;
+    this.#options.tenure.after(FLUSH_DELAY_MS, () => {
+      this.#flushing = this.#options.core.hasFinishedTasks;
       if (this.#flushing) this.submit({ kind: 'flushFinishedTasks' });
     });
   }
@@ -177,21 +165,23 @@ export class OwnCommands {
 
   /** Tried again after a pause, and in the end a letter, or put aside: one workflow must not stop the shard. */
   undecided(command: HistoryCommand, error: unknown): void {
-    const timer = command.kind === 'fireTimer' ? this.#core.shard.timers.get(command.taskId) : undefined;
+    const timer = command.kind === 'fireTimer' ? this.#options.core.shard.timers.get(command.taskId) : undefined;
     if (timer !== undefined && timer.kind !== 'retention') return this.#timerFailed(timer, thrownByTask(error));
-    const key = command.kind === 'putAside' ? undefined : this.#core.keyOf(command);
+    const key = command.kind === 'putAside' ? undefined : this.#options.core.keyOf(command);
     const taskId = 'taskId' in command ? command.taskId : 0;
     const pauseMs = this.#attempts.pauseMs(nameOf(command, key), key === undefined ? Infinity : FAILURES_MAX);
     if (command.kind === 'fireTimer') this.#postpone(taskId, pauseMs ?? PUT_ASIDE_GRACE_MS);
-    else if (pauseMs !== undefined) this.#tenure.after(pauseMs, () => this.submit(command));
-    if (pauseMs === undefined && key !== undefined) this.#putAside(key, command.kind, taskId, errorText(error));
+    else if (pauseMs !== undefined) this.#options.tenure.after(pauseMs, () => this.submit(command));
+    if (pauseMs === undefined && key !== undefined)
+      this.submit({ kind: 'putAside', key, failedCommand: command.kind, taskId, reason: errorText(error) });
   }
 
   /** Matching tries a start again and again, and every poll that it tries with waits for nothing. */
   startUndecided(command: StartWorkflowTask | StartActivityTask, error: unknown): void {
-    const key = this.#core.keyOf(command);
+    const key = this.#options.core.keyOf(command);
     const name = `${command.kind} ${key?.runId} ${command.scheduledEventId}`;
-    if (key !== undefined && this.#attempts.pauseMs(name) === undefined) this.#putAside(key, command.kind, 0, errorText(error));
+    if (key === undefined || this.#attempts.pauseMs(name) !== undefined) return;
+    this.submit({ kind: 'putAside', key, failedCommand: command.kind, taskId: 0, reason: errorText(error) });
   }
 
   // ── What is not in memory ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -201,13 +191,13 @@ export class OwnCommands {
   }
 
   notLoaded(command: HistoryCommand): void {
-    const pauseMs = this.#loads.pauseMs(nameOf(command, this.#core.keyOf(command)), Infinity) ?? PUT_ASIDE_GRACE_MS;
+    const pauseMs = this.#loads.pauseMs(nameOf(command, this.#options.core.keyOf(command)), Infinity) ?? PUT_ASIDE_GRACE_MS;
     if (command.kind === 'fireTimer') this.#postpone(command.taskId, pauseMs);
-    else this.#tenure.after(pauseMs, () => this.submit(command));
+    else this.#options.tenure.after(pauseMs, () => this.submit(command));
   }
 
   #postpone(taskId: number, delayMs: number): void {
-    this.#core.postponeTimer(taskId, this.#tenure.nowMs() + delayMs);
+    this.#options.core.postponeTimer(taskId, this.#options.tenure.nowMs() + delayMs);
     this.armTimer();
   }
 }
@@ -229,12 +219,10 @@ const RETRY_DELAY_MS_MAX = 60_000;
 const COUNTED_COMMANDS_KEPT = 10_000;
 const FORGOTTEN_AFTER_MS = 10 * RETRY_DELAY_MS_MAX;
 
-type Failures = { readonly count: number; readonly lastMs: number };
-
 export class FailedAttempts {
   readonly #clock: Clock;
   /** By what was attempted, the latest at the end. However many fail, each stays counted: else nothing would ever be put aside. */
-  readonly #failures = new Map<string, Failures>();
+  readonly #failures = new Map<string, { readonly count: number; readonly lastMs: number }>();
   #forgottenAtMs = -Infinity;
 
   constructor(clock: Clock) {

@@ -112,20 +112,9 @@ export function dispatchQuery(query: DirectQuery, { clock, matchingPartitions, r
   const queue = partitionOf(query.key.namespaceId, query.taskQueue, 'workflow');
   const stickyDeadlineMs = clock.wallMs() + query.scheduleToStartTimeoutMs;
   const deadlineMs = queue.kind === 'sticky' ? Math.min(stickyDeadlineMs, query.deadlineMs) : query.deadlineMs;
-  const request = {
-    kind: 'dispatchQuery',
-    queue,
-    queryId: query.queryId,
-    workflow: {
-      key: query.key,
-      workflowType: query.workflowType,
-      previousStartedEventId: query.previousStartedEventId,
-      historyLastEventId: query.lastEventId,
-      taskQueueName: query.normalTaskQueue.name,
-    },
-    query: query.query,
-    deadlineMs,
-  } as const;
+  const { key, workflowType, previousStartedEventId, lastEventId: historyLastEventId, normalTaskQueue } = query;
+  const workflow = { key, workflowType, previousStartedEventId, historyLastEventId, taskQueueName: normalTaskQueue.name };
+  const request = { kind: 'dispatchQuery', queue, queryId: query.queryId, workflow, query: query.query, deadlineMs } as const;
   const answeredByMs = clock.monoMs() + deadlineMs - clock.wallMs() + QUERY_ANSWER_TIMEOUT_MS;
   router.askMatching(matchingPartitionOf(queue, matchingPartitions), request, ownWork(answeredByMs), (answer) => {
     const outcome = outcomeOf(answer);

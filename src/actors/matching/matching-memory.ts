@@ -99,11 +99,7 @@ export class MatchingMemory implements ShellMemory<HostCommand, HostReply, Match
     this.#coldTasks =
       checkpoints && checkpointer && new ColdTasks({ database: checkpoints.database, journal: journalOf(partition), checkpointer, logger });
     this.#partitionNews = new PartitionNews({ ...options, tenure });
-    this.#alarm = new WallAlarm(
-      clock,
-      () => clock.wallMs(),
-      () => this.#tick(),
-    );
+    this.#alarm = new WallAlarm({ clock, nowMs: () => clock.wallMs(), ring: () => this.#tick() });
     this.subscribers =
       checkpointer === undefined
         ? []
@@ -203,8 +199,7 @@ export class MatchingMemory implements ShellMemory<HostCommand, HostReply, Match
   /** Never rejects. */
   async #loadStoredTasks(load: LoadStoredTasks): Promise<void> {
     const { queue, key } = load;
-    const rows = await this.#coldTasks?.read(load);
-    this.#tenure.submit({ kind: 'storedTasksLoaded', queue, key, rows });
+    this.#tenure.submit({ kind: 'storedTasksLoaded', queue, key, rows: await this.#coldTasks?.read(load) });
   }
 
   /** Counts again as often as it takes: only a number that people see waits for it. Never rejects. */

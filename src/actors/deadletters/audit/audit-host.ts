@@ -50,10 +50,7 @@ export class AuditHost {
     const counted: Counted = [];
     return {
       core: new AuditCore(),
-      shell: {
-        answer: (askId, reply) => void sink.answer(askId, reply),
-        act: (effect) => void this.#answer(effect, counted),
-      },
+      shell: { answer: (askId, reply) => void sink.answer(askId, reply), act: (effect) => void this.#answer(effect, counted) },
       subscribers: [{ committed: (_record, { offset }) => addRising(counted, offset) }],
       recordsLost: (lost) => this.#recordsLost(lost),
     };

@@ -9,7 +9,7 @@
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { errorText } from '../../../kernel/error-text.ts';
-import type { AuditEntry, AuditStory } from '../../../deadletters/audit/audit-entry.ts';
+import type { AuditStory } from '../../../deadletters/audit/audit-entry.ts';
 import type { AuditRequest, AuditTold } from '../../../deadletters/audit/audit-requests.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import { isAskFailure, ownWork } from '../../asks/asks.ts';
@@ -41,7 +41,6 @@ const WARN_INTERVAL_MS = 60_000;
 const TROUBLE_AFTER_MS = 5_000;
 
 type Telling<Record> = { readonly journal: JournalReader<Record>; readonly story: AuditStory<Record>; isAnew: boolean };
-type Waiting = { readonly offset: number; readonly told: () => void };
 
 export class AuditTeller<Record> implements CommitSubscriber<Record> {
   readonly #options: AuditTellerOptions<Record>;
@@ -56,7 +55,7 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
   #failures = 0;
   #failingSinceMs: number | undefined;
   #reason = '';
-  #waiting: Waiting[] = [];
+  #waiting: { readonly offset: number; readonly told: () => void }[] = [];
 
   constructor(options: AuditTellerOptions<Record>) {
     this.#options = options;
@@ -121,15 +120,18 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
   }
 
   async #tell(): Promise<void> {
-    const { tenure } = this.#options;
+    const { tenure, partition } = this.#options;
     this.#telling ??= await this.#begin();
     while (tenure.active && this.#telling.journal.offset < this.#end) {
-      const { journal, story } = this.#telling;
+      const telling = this.#telling;
+      const { journal, story } = telling;
       await journal.read(this.#end, (record, offset) => story.tell(record, offset));
       const entries = story.take();
       for (let first = 0; first < entries.length; first += ENTRIES_PER_TELL) {
         if (!tenure.active) return;
-        await this.#send(this.#telling, entries.slice(first, first + ENTRIES_PER_TELL));
+        const some = entries.slice(first, first + ENTRIES_PER_TELL);
+        await this.#ask({ kind: 'tellAudit', source: partition.topic, isAnew: telling.isAnew, entries: some });
+        telling.isAnew = false;
       }
       this.#letGo(journal.offset);
     }
@@ -159,12 +161,6 @@ export class AuditTeller<Record> implements CommitSubscriber<Record> {
     const { start } = await log.bounds(partition);
     const [record] = offset < start ? [] : await log.read(partition, offset, 1);
     return record?.offset === offset && record.timeMs !== timeMs;
-  }
-
-  async #send(telling: Telling<Record>, entries: readonly AuditEntry[]): Promise<void> {
-    const { topic } = this.#options.partition;
-    await this.#ask({ kind: 'tellAudit', source: topic, isAnew: telling.isAnew, entries });
-    telling.isAnew = false;
   }
 
   #ask(request: Exclude<AuditRequest, { kind: 'readAudit' }>): Promise<AuditTold> {

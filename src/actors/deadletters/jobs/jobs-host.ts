@@ -27,7 +27,7 @@ import { AuditTeller } from '../audit/audit-teller.ts';
 import { JobRunner } from './jobs-runner.ts';
 import { SelectionFailure, SelectionRefused, selectLetters, type AskQueue } from './jobs-selection.ts';
 import type { Metrics } from '../../../observability/metrics/metrics.ts';
-import { type JobOperation, jobOperations, type JobState, jobStates } from '../../../kernel/letter-words.ts';
+import { jobOperations, jobStates } from '../../../kernel/letter-words.ts';
 
 export type JobsHostOptions = ActorOptions<JobsReply, JobsRecord> & {
   readonly asker: Pick<Asker, 'askDeadLetters'>;
@@ -82,18 +82,16 @@ export class JobsHost implements Endpoint<JobsRequest> {
   }
 
   get jobs(): readonly Job[] | undefined {
-    const { core } = this.actor.memory ?? {};
-    return core === undefined || !this.#isServed ? undefined : [...core.state.jobs()].map(({ job }) => job);
+    return this.#served && Array.from(this.#served.core.state.jobs(), ({ job }) => job);
   }
 
   /** Where its journal may begin: what stands before that was written again. Infinity: nobody knows now. */
   get journalStartMax(): number {
-    const { memory } = this.actor;
-    return memory !== undefined && this.#isServed ? Math.max(memory.core.state.cut, memory.lostBefore) : Infinity;
+    return this.#served === undefined ? Infinity : Math.max(this.#served.core.state.cut, this.#served.lostBefore);
   }
 
-  get #isServed(): boolean {
-    return this.actor.status().state === 'active';
+  get #served(): JobsMemory | undefined {
+    return this.actor.status().state === 'active' ? this.actor.memory : undefined;
   }
 }
 
@@ -144,7 +142,7 @@ class JobsMemory implements ShellMemory<JobsCommand, JobsReply, JobsRecord, Jobs
   /** Jobs that begin once the audit knows of them, in their latest state. */
   readonly #untold = new Map<string, JobEntry>();
   readonly #selections = new Set<number>();
-  #lostBefore = 0;
+  lostBefore = 0;
 
   constructor(options: JobsHostOptions, tenure: Tenure<JobsCommand>) {
     this.#options = options;
@@ -173,14 +171,10 @@ class JobsMemory implements ShellMemory<JobsCommand, JobsReply, JobsRecord, Jobs
     this.subscribers = [...(teller === undefined ? [] : [teller]), this.#compaction];
   }
 
-  get lostBefore(): number {
-    return this.#lostBefore;
-  }
-
   /** What stood there was written again, as the head says, or is lost. */
   recordsLost(lost: readonly OffsetRange[]): void {
     const { logger, topic } = this.#options;
-    this.#lostBefore = (lost[0]?.to ?? -1) + 1;
+    this.lostBefore = (lost[0]?.to ?? -1) + 1;
     const gone = lost.filter(({ to }) => to >= this.core.state.cut);
     if (gone.length === 0) return;
     logger.error(
@@ -327,12 +321,9 @@ class JobsMemory implements ShellMemory<JobsCommand, JobsReply, JobsRecord, Jobs
 export function tellJobs(metrics: Metrics, jobs: readonly Job[] | undefined): void {
   for (const operation of jobOperations.all) {
     for (const state of jobStates.all) {
-      if (jobs === undefined) metrics.endGauge('perdure_dlq_jobs', { operation, state });
-      else metrics.gauge('perdure_dlq_jobs', { operation, state }).value = countOf(jobs, operation, state);
+      const count = jobs?.filter((job) => job.operation === operation && job.state === state).length;
+      if (count === undefined) metrics.endGauge('perdure_dlq_jobs', { operation, state });
+      else metrics.gauge('perdure_dlq_jobs', { operation, state }).value = count;
     }
   }
-}
-
-function countOf(jobs: readonly Job[], operation: JobOperation, state: JobState): number {
-  return jobs.filter((job) => job.operation === operation && job.state === state).length;
 }

@@ -38,22 +38,17 @@ export type LetterPage = {
 /** Its letters are gone with its topic. */
 export type QueueBeganAnew = { readonly kind: 'beganAnew'; readonly message: string };
 
-export type PageRequest = {
-  readonly from: number;
-  readonly to: number;
-  readonly max: number;
-  readonly isDoubtful: boolean;
-};
+export type PageRequest = { readonly from: number; readonly to: number; readonly isDoubtful: boolean };
 
 export function askPage(
   asker: Pick<Asker, 'askDeadLetters'>,
   job: Job,
-  { from, to, max, isDoubtful }: PageRequest,
+  { from, to, isDoubtful }: PageRequest,
   deadlineMs: number,
   onPage: (page: LetterPage | QueueBeganAnew | AskFailure) => void,
 ): void {
   const { number, incarnation } = job.queue;
-  const page = { condition: undefined, afterMessageId: from - 1, max, incarnation };
+  const page = { condition: undefined, afterMessageId: from - 1, max: jobLimits.windowIdsMax / 2, incarnation };
   const pageOf = (letters: readonly SeenLetter[], isLast: boolean): LetterPage => {
     const byId = new Map(letters.map((letter) => [letter.messageId, letter]));
     const end = endOf(job, from, isLast ? to : Math.min(to, letters.at(-1)?.messageId ?? from - 1));
@@ -71,12 +66,8 @@ export function askPage(
     });
     return;
   }
-  const request = {
-    kind: 'listLetters',
-    ...page,
-    bytesMax: deadLetterLimits.listedBytesMax,
-    withContent: isDoubtful || job.operation === 'restore',
-  } as const;
+  const withContent = isDoubtful || job.operation === 'restore';
+  const request = { kind: 'listLetters', ...page, bytesMax: deadLetterLimits.listedBytesMax, withContent } as const;
   asker.askDeadLetters(number, request, ownWork(deadlineMs), (answer) => {
     if (answer.kind !== 'letters') return onPage(failureOf(answer));
     const letters = answer.letters.map((letter) => listed(letter, isDoubtful));

@@ -47,7 +47,6 @@ const ANSWER_GRACE_MS = 5_000;
 
 export class JobRunner {
   readonly #options: JobRunnerOptions;
-  readonly #jobId: string;
   readonly #tally: JobTally;
   readonly #pace: Pace;
   readonly #timers = new Set<Timer>();
@@ -84,7 +83,6 @@ export class JobRunner {
     const { job } = entry;
     this.#options = options;
     this.#entry = entry;
-    this.#jobId = job.jobId;
     this.#tally = new JobTally(entry);
     this.#pace = new Pace(job.options.rps, options.clock.monoMs());
     this.#cursor = job.lastProcessedMessageId + 1;
@@ -127,11 +125,13 @@ export class JobRunner {
     const isHandled = this.#tally.handled === counts.selected;
     if (this.#isReleased) return this.#nextUnknown() === undefined ? this.#end() : this.#lookAtUnknown();
     const stops = state === 'cancelling' || this.#failedBecause !== undefined;
-    if (stops || (isHandled && !this.#hasUnknown())) return this.#underWay === 0 ? this.#finish() : undefined;
+    // All have been tried, and none is still to be asked for once more, or is.
+    const isOver = isHandled && this.#pending.length + this.#underWay === 0 && this.#nextUnknown() === undefined;
+    if (stops || isOver) return this.#underWay === 0 ? this.#finish() : undefined;
     if (state !== 'running') return this.#underWay === 0 ? this.#note() : undefined;
     if (!this.#isClaimed) return this.#getClaim();
-    const isOver = isOverBudget(this.#entry.job, this.#tally.failed, this.#entry.forgivenFailures);
-    if (isOver) return this.#underWay === 0 ? this.#tell(this.#tally.newFailures()) : undefined;
+    const isTooMuch = isOverBudget(this.#entry.job, this.#tally.failed, this.#entry.forgivenFailures);
+    if (isTooMuch) return this.#underWay === 0 ? this.#tell(this.#tally.newFailures()) : undefined;
     this.#go();
     if (!isHandled) this.#lookAhead();
     else if (this.#pending.length === 0 && this.#underWay === 0) this.#lookAtUnknown();
@@ -166,8 +166,7 @@ export class JobRunner {
     if (from === undefined || this.#isAsking) return;
     const isDoubtful = from <= this.#doubtEnd;
     const to = isDoubtful ? this.#doubtEnd : (job.ids.at(-1)?.to ?? from);
-    const request = { from, to, max: jobLimits.windowIdsMax / 2, isDoubtful };
-    this.#ask(request, (page) => this.#looked(from, page, isDoubtful));
+    this.#ask({ from, to, isDoubtful }, (page) => this.#looked(from, page, isDoubtful));
   }
 
   #ask(request: PageRequest, looked: (page: LetterPage) => void): void {
@@ -201,25 +200,17 @@ export class JobRunner {
   }
 
   #seenAgain(id: number, letter: SeenLetter | undefined, merged: LetterPage['merged']): void {
-    if (letter === undefined) this.#resolved(id, merged.has(id));
-    else if (wasTriedBy(letter, this.#entry.job)) this.#tally.settle(id, failedOutcome(letter, letter, letter.sameCause));
+    const { job } = this.#entry;
+    // The letter is gone: this job resolved it, or an earlier merge had executed what was to be purged.
+    if (letter === undefined) this.#tally.settle(id, { kind: job.operation === 'purge' && !merged.has(id) ? 'purged' : 'merged' });
+    else if (wasTriedBy(letter, job)) this.#tally.settle(id, failedOutcome(letter, letter, letter.sameCause));
     else this.#pending.push(letter);
   }
 
   /** What is in the queue came back by this job, or by another one before. */
   #lookedForPurged(id: number, letter: SeenLetter | undefined, isDoubtful: boolean): void {
-    if (letter !== undefined) this.#tally.settle(id, { kind: letter.jobId === this.#jobId ? 'restored' : 'gone' });
+    if (letter !== undefined) this.#tally.settle(id, { kind: letter.jobId === this.#entry.job.jobId ? 'restored' : 'gone' });
     else (isDoubtful ? this.#pending : this.#seen).push(purged(id));
-  }
-
-  /** The letter is gone: this job resolved it, or an earlier merge had executed what was to be purged. */
-  #resolved(id: number, isMerged: boolean): void {
-    this.#tally.settle(id, { kind: this.#entry.job.operation === 'purge' && !isMerged ? 'purged' : 'merged' });
-  }
-
-  /** All have been tried, and some are still to be asked for once more, or are. */
-  #hasUnknown(): boolean {
-    return this.#pending.length + this.#underWay > 0 || this.#nextUnknown() !== undefined;
   }
 
   #nextUnknown(): number | undefined {
@@ -231,8 +222,7 @@ export class JobRunner {
     const unknown = this.#tally.unknownFrom(this.#unknownCursor);
     const [from] = unknown;
     if (from === undefined || this.#isAsking) return;
-    const to = unknown.at(-1) ?? from;
-    this.#ask({ from, to, max: jobLimits.windowIdsMax / 2, isDoubtful: true }, ({ letters, merged, end }) => {
+    this.#ask({ from, to: unknown.at(-1) ?? from, isDoubtful: true }, ({ letters, merged, end }) => {
       for (const id of unknown) if (id <= end) this.#seenAgain(id, letters.get(id), merged);
       this.#unknownCursor = end + 1;
     });
@@ -277,7 +267,7 @@ export class JobRunner {
     const { job } = this.#entry;
     const { messageId } = letter;
     const { overridesLoopGuard, taskTimeoutMs } = job.options;
-    const by = { jobId: this.#jobId, who: job.actor, why: job.reason };
+    const by = { jobId: this.#entry.job.jobId, who: job.actor, why: job.reason };
     const request = { kind: 'mergeLetter', ...by, messageId, overridesLoopGuard, taskTimeoutMs } as const;
     this.#options.asker.askDeadLetters(job.queue.number, request, ownWork(deadlineMs), (answer) => {
       if (this.#isStopped) return;
@@ -347,9 +337,8 @@ export class JobRunner {
   /** None of them is to be restored any more: an answer that was lost may have been that of this job. */
   #lookWhoRestored(batch: readonly SeenLetter[]): void {
     const [from = 0, to = from] = [batch[0]?.messageId, batch.at(-1)?.messageId];
-    const request = { from, to, max: jobLimits.windowIdsMax / 2, isDoubtful: true };
     this.#underWay = batch.length;
-    askPage(this.#options.asker, this.#entry.job, request, this.#deadlineMs(), (page) => {
+    askPage(this.#options.asker, this.#entry.job, { from, to, isDoubtful: true }, this.#deadlineMs(), (page) => {
       if (this.#isStopped) return;
       this.#underWay = 0;
       if (page.kind !== 'page') {
@@ -358,7 +347,7 @@ export class JobRunner {
       } else {
         for (const { messageId } of batch) {
           if (messageId > page.end) continue;
-          const isOurs = page.letters.get(messageId)?.jobId === this.#jobId;
+          const isOurs = page.letters.get(messageId)?.jobId === this.#entry.job.jobId;
           this.#tally.settle(messageId, { kind: isOurs ? 'restored' : 'gone' });
         }
         this.#pending.unshift(...batch.filter(({ messageId }) => messageId > page.end));
@@ -387,9 +376,16 @@ export class JobRunner {
   #finish(attempt = 1): void {
     this.#isEnding = true;
     const { queue } = this.#entry.job;
-    releaseLetters(queue.number, this.#jobId, this.#options.asker, this.#deadlineMs(), (released) => {
+    releaseLetters(queue.number, this.#entry.job.jobId, this.#options.asker, this.#deadlineMs(), (released) => {
       if (this.#isStopped) return;
-      if (released === 'under-way' && this.#canOutlive()) return this.#after(BEING_MERGED_DELAY_MS, () => this.#outlive());
+      if (released === 'under-way' && this.#canOutlive()) {
+        // Letters of it are under way, for an answer was lost: what comes of them is looked at then.
+        return this.#after(BEING_MERGED_DELAY_MS, () => {
+          this.#isEnding = false;
+          this.#isInDoubt = true;
+          this.#soon();
+        });
+      }
       if (released === 'unreachable' && attempt < RELEASES_MAX) {
         return this.#after(backOffMs(attempt, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => this.#finish(attempt + 1));
       }
@@ -407,13 +403,6 @@ export class JobRunner {
     return nowMs - this.#outlivingSinceMs < UNREACHABLE_MS_MAX;
   }
 
-  /** Letters of it are under way, for an answer was lost: what comes of them is looked at then. */
-  #outlive(): void {
-    this.#isEnding = false;
-    this.#isInDoubt = true;
-    this.#soon();
-  }
-
   /** The queue began anew: the outcome of letters that may have been asked for stays unknown, and the others were not tried. */
   #beganAnew(message: string): void {
     this.#tally.loseWindow(message);
@@ -423,14 +412,14 @@ export class JobRunner {
 
   #end(): void {
     this.#isEnding = true;
-    const failedBecause = this.#failedBecause;
-    this.#options.tell({ kind: 'endJob', jobId: this.#jobId, progress: this.#tally.progress(), failedBecause });
+    const progress = this.#tally.progress();
+    this.#options.tell({ kind: 'endJob', jobId: this.#entry.job.jobId, progress, failedBecause: this.#failedBecause });
   }
 
   // ── Trouble ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #halt(reason: string): void {
-    this.#options.tell({ kind: 'haltJob', jobId: this.#jobId, reason });
+    this.#options.tell({ kind: 'haltJob', jobId: this.#entry.job.jobId, reason });
   }
 
   #reached(): void {
@@ -462,7 +451,7 @@ export class JobRunner {
   }
 
   #tell(progress: JobProgress | undefined): void {
-    if (progress !== undefined) this.#options.tell({ kind: 'noteProgress', jobId: this.#jobId, progress });
+    if (progress !== undefined) this.#options.tell({ kind: 'noteProgress', jobId: this.#entry.job.jobId, progress });
   }
 
   #noteSoon(): void {

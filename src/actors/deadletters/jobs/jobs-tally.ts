@@ -34,8 +34,8 @@ export class JobTally {
   readonly #settled = new Set<number>();
   /** Counted as failed, and perhaps merged. */
   readonly #unknown = new Set<number>();
-  #lastProcessed: number;
-  #windowEnd: number;
+  lastProcessed: number;
+  windowEnd: number;
   /** Ids that were resolved when the plan was made: so many are not there when they are looked at, and no letters of the job. */
   readonly #holes: number;
   #passed: number;
@@ -49,13 +49,13 @@ export class JobTally {
     this.#failures = [...job.failures];
     this.#skips = [...job.skips];
     this.#noops = [...job.noops];
-    this.#lastProcessed = job.lastProcessedMessageId;
-    this.#windowEnd = window.end;
+    this.lastProcessed = job.lastProcessedMessageId;
+    this.windowEnd = window.end;
     for (const id of idsOf(window.settled)) this.#settled.add(id);
     for (const id of idsOf(window.unknown)) this.#unknown.add(id);
     this.#notedLetters = this.handled;
     this.#holes = countIds(job.ids) - selected;
-    this.#passed = this.#holes === 0 ? 0 : countIdsUpTo(job.ids, this.#lastProcessed) + this.#settled.size - this.handled;
+    this.#passed = this.#holes === 0 ? 0 : countIdsUpTo(job.ids, this.lastProcessed) + this.#settled.size - this.handled;
   }
 
   get handled(): number {
@@ -75,20 +75,12 @@ export class JobTally {
     return this.#settled.size;
   }
 
-  get lastProcessed(): number {
-    return this.#lastProcessed;
-  }
-
-  get windowEnd(): number {
-    return this.#windowEnd;
-  }
-
   extendWindow(end: number): void {
-    this.#windowEnd = Math.max(this.#windowEnd, end);
+    this.windowEnd = Math.max(this.windowEnd, end);
   }
 
   isSettled(id: number): boolean {
-    return id <= this.#lastProcessed || this.#settled.has(id);
+    return id <= this.lastProcessed || this.#settled.has(id);
   }
 
   unknownFrom(from: number): readonly number[] {
@@ -102,12 +94,12 @@ export class JobTally {
     else this.#settled.add(id);
     if (outcome.kind === 'unknown' && this.#unknown.size < jobLimits.unknownIdsMax) this.#unknown.add(id);
     this.#count(outcome);
-    for (let next = this.#next(); next !== undefined && this.#settled.delete(next); next = this.#next()) this.#lastProcessed = next;
+    for (let next = this.#next(); next !== undefined && this.#settled.delete(next); next = this.#next()) this.lastProcessed = next;
   }
 
   /** Nobody will say any more what has come of letters that may have been asked for. */
   loseWindow(errorMessage: string): void {
-    for (let id = this.#next(); id !== undefined && id <= this.#windowEnd; id = nextId(this.#ids, id + 1)) {
+    for (let id = this.#next(); id !== undefined && id <= this.windowEnd; id = nextId(this.#ids, id + 1)) {
       const failure = { messageId: id, taskId: '', taskType: '', errorType: 'OutcomeUnknown', errorMessage, sameCause: false };
       if (!this.isSettled(id)) this.settle(id, { kind: 'failed', failure });
     }
@@ -121,7 +113,7 @@ export class JobTally {
 
   /** What to note; undefined: nothing is new. `windowEnd`: of the window that is committed; a larger one is noted until it is. */
   news(windowEnd: number): JobProgress | undefined {
-    return this.handled === this.#notedLetters && this.#windowEnd <= windowEnd ? undefined : this.#noted();
+    return this.handled === this.#notedLetters && this.windowEnd <= windowEnd ? undefined : this.#noted();
   }
 
   /** Each number of failures is noted once: the owner decides whether they are too many. */
@@ -139,8 +131,8 @@ export class JobTally {
   progress(): JobProgress {
     return {
       counts: { ...this.#counts },
-      lastProcessedMessageId: this.#lastProcessed,
-      window: { end: this.#windowEnd, settled: rangesOfIds(this.#settled), unknown: rangesOfIds(this.#unknown) },
+      lastProcessedMessageId: this.lastProcessed,
+      window: { end: this.windowEnd, settled: rangesOfIds(this.#settled), unknown: rangesOfIds(this.#unknown) },
       failures: [...this.#failures],
       skips: [...this.#skips],
       noops: [...this.#noops],
@@ -148,7 +140,7 @@ export class JobTally {
   }
 
   #next(): number | undefined {
-    return nextId(this.#ids, this.#lastProcessed + 1);
+    return nextId(this.#ids, this.lastProcessed + 1);
   }
 
   #takeBack(id: number): void {

@@ -27,8 +27,8 @@ export class GoneRecords {
   /** Offsets at which no record was found, by message id. */
   readonly #missed = new Map<number, number>();
 
-  /** `start`: of the journal, as it was before the rows were read. */
-  constructor(start: number) {
+  /** `start`: of the journal, as it was before the rows were read. 0: nothing is known to be gone. */
+  constructor(start = 0) {
     this.#start = start;
   }
 

@@ -78,13 +78,7 @@ type Asked = { readonly shard: number; readonly name: LetterName };
 type Turn = Execution & { readonly deadlineMs: number; tries: number; askedShard?: number | undefined };
 
 /** What shards of ours make: of another cluster's tasks there is no executor. */
-const executable: { readonly [category in TaskCategory]: true } = {
-  transfer: true,
-  timer: true,
-  visibility: true,
-  archival: true,
-  outbound: true,
-};
+const executable: Readonly<Record<TaskCategory, true>> = { transfer: true, timer: true, visibility: true, archival: true, outbound: true };
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
 const CONFIRM_TIMEOUT_MS = 10_000;
@@ -339,7 +333,9 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
       if (this.#isKnownToRest(messageId, task.key)) return withdrawn;
       const deadlineMs = this.#options.clock.monoMs() + WITHDRAW_TIMEOUT_MS;
       const turn: Turn = { messageId, jobId, taskTimeoutMs: WITHDRAW_TIMEOUT_MS, letter, task, deadlineMs, tries: 0 };
-      if (!this.#isOfKnownShard(messageId, task.key)) return outcomeUnknown(turn);
+      // Where its namespace is there still, it was never executed in one that had the name of that: no other shard can have it.
+      const isKnown = this.outstanding.knowsAll || this.outstanding.shardOf(messageId) !== undefined;
+      if (!isKnown && !this.#namespaces.isThere(task.key.namespaceId)) return outcomeUnknown(turn);
       for (;;) {
         const outcome = await this.#askedToWithdraw(turn);
         if (outcome !== undefined) return outcome;
@@ -355,11 +351,6 @@ export class LetterExecution implements CommitSubscriber<DeadLetterRecord> {
     const { knowsAll } = this.outstanding;
     if (knowsAll || this.outstanding.shardOf(messageId) !== undefined) return false;
     return this.#namespaces.isThere(key.namespaceId) && this.outstanding.hasSaid(this.#shardOf(key));
-  }
-
-  /** Where its namespace is there still, it was never executed in one that had the name of that: no other shard can have it. */
-  #isOfKnownShard(messageId: number, { namespaceId }: RunKey): boolean {
-    return this.outstanding.knowsAll || this.outstanding.shardOf(messageId) !== undefined || this.#namespaces.isThere(namespaceId);
   }
 
   /** Its record is gone from the topic, and its task may have been given to a shard before. */

@@ -17,14 +17,10 @@ const RANGES_TOLD_MAX = 10;
 export class LostLetters {
   readonly #options: LostLettersOptions;
   #lost: readonly OffsetRange[] = [];
-  #before = 0;
+  before = 0;
 
   constructor(options: LostLettersOptions) {
     this.#options = options;
-  }
-
-  get before(): number {
-    return this.#before;
   }
 
   found(lost: readonly OffsetRange[]): void {
@@ -36,7 +32,7 @@ export class LostLetters {
     const { core, log, partition, logger } = this.#options;
     try {
       const { start } = await log.bounds(partition);
-      this.#before = start;
+      this.before = start;
       const { cut, missingIds } = core.state;
       // Of what stands before a checkpoint the fold knows nothing.
       const cutOff = start > cut ? [{ from: cut, to: start - 1 }] : [];
@@ -65,8 +61,7 @@ export class LostLetters {
     const ranges: { from: number; to: number }[] = [];
     let count = 0;
     for (let afterMessageId = -1; ;) {
-      const page = { condition: undefined, afterMessageId, max: PAGE_LETTERS, bytesMax: PAGE_BYTES };
-      const { rows } = await database.letters(journal, page);
+      const { rows } = await database.letters(journal, { condition: undefined, afterMessageId, max: PAGE_LETTERS, bytesMax: PAGE_BYTES });
       for (const { messageId, offset } of rows.letters) {
         afterMessageId = messageId;
         if (!gone.some(({ from, to }) => offset >= from && offset <= to)) continue;

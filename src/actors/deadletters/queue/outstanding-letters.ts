@@ -108,8 +108,7 @@ export class OutstandingLetters {
   }
 
   #next(): void {
-    const { tenure } = this.#options;
-    while (tenure.active && this.#underWay < LOOKS_MAX) {
+    while (this.#options.tenure.active && this.#underWay < LOOKS_MAX) {
       const shard = this.#line.shift();
       if (shard === undefined) return;
       this.#underWay += 1;

@@ -55,10 +55,8 @@ const PAGE_BYTES = 1024 * 1024;
 const DEAD_RECORDS_MIN = 1_000;
 
 type Step =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'claiming' }
-  | { readonly kind: 'carrying'; readonly cut: number; readonly afterMessageId: number }
-  | { readonly kind: 'cutting' };
+  | { readonly kind: 'idle' | 'claiming' | 'cutting' }
+  | { readonly kind: 'carrying'; readonly cut: number; readonly afterMessageId: number };
 
 export class QueueCompaction {
   readonly #options: QueueCompactionOptions;
@@ -203,9 +201,7 @@ export class QueueCompaction {
       const content = await contents.of(row, rows[index + 1]);
       // Written again behind the cut, or gone.
       if (content === 'moved') continue;
-      if (content.letter === undefined) {
-        throw unreadable(row, content.problem);
-      }
+      if (content.letter === undefined) throw unreadable(row, content.problem);
       bytes += content.value.byteLength;
       if (letters.length > 0 && bytes > PAGE_BYTES) return { letters, lastId: letters.at(-1)?.messageId };
       letters.push({ messageId: row.messageId, letter: content.letter });
@@ -260,8 +256,6 @@ type QueueUndoOptions = JournalReaderOptions<DeadLetterRecord> & {
   readonly undoWindowMs: () => number;
 };
 
-type Purged = { readonly offset: number; readonly timeMs: number; readonly jobId: string };
-
 const FORGET_AFTER_MS = 60_000;
 /** Bytes of the letters that one command puts back. One letter always fits. */
 const PUT_BACK_BYTES = 1024 * 1024;
@@ -270,7 +264,7 @@ export class QueueUndo {
   readonly #options: QueueUndoOptions;
   #journal: JournalReader<DeadLetterRecord> | undefined;
   readonly #letters = new Map<number, number>();
-  readonly #purged = new Map<number, Purged>();
+  readonly #purged = new Map<number, { readonly offset: number; readonly timeMs: number; readonly jobId: string }>();
   /** One behind the other. */
   #turn: Promise<void> = Promise.resolve();
   #asks = 0;
@@ -280,10 +274,9 @@ export class QueueUndo {
   }
 
   read({ askId, request }: ReadPurged): void {
-    const { tenure } = this.#options;
     const ask = (this.#asks += 1);
     this.#turn = this.#turn.then(async () => await this.#answer(askId, request));
-    tenure.after(FORGET_AFTER_MS, () => {
+    this.#options.tenure.after(FORGET_AFTER_MS, () => {
       if (this.#asks === ask) this.#turn = this.#turn.then(() => this.#forget());
     });
   }

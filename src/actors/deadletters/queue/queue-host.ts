@@ -140,14 +140,16 @@ class QueueMemory implements ShellMemory<DeadLetterCommand, DeadLetterReply, Dea
   readonly #teller: AuditTeller<DeadLetterRecord> | undefined;
   readonly #compaction: QueueCompaction;
   readonly #undo: QueueUndo;
-  #isServed = false;
+  isServed = false;
 
   constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
     const { queue, checkpoints, metrics, log, topic, audit, undoWindowMs = () => 0 } = options;
     const logger = options.logger.with(logFieldsOf(queue));
     const journal = journalOf(queue);
     const state = new QueueState(undefined, 0, options.clusterId);
-    const core = new QueueCore(state, drawnIncarnation(options.random.fraction()), firstIdOf(queue));
+    // tdbg asks for all tasks of another cluster up to an id, and means all of them by 0, so these ids begin at 1.
+    const firstId = queue.sourceCluster === queue.targetCluster ? 0 : 1;
+    const core = new QueueCore(state, drawnIncarnation(options.random.fraction()), firstId);
     const unwritten = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
     const checkpointer = checkpointerOf({ ...options, logger, journal, state: unwritten, onFenced: () => tenure.fenced() });
     this.core = core;
@@ -206,12 +208,8 @@ class QueueMemory implements ShellMemory<DeadLetterCommand, DeadLetterReply, Dea
 
   /** Which letters may still be executed has to be known before any is purged. */
   get purgeTrouble(): AskFailure | undefined {
-    const message = this.#isServed ? this.execution.outstanding.trouble : undefined;
+    const message = this.isServed ? this.execution.outstanding.trouble : undefined;
     return message === undefined ? undefined : { kind: 'unavailable', message };
-  }
-
-  get isServed(): boolean {
-    return this.#isServed;
   }
 
   recordsLost(lost: readonly OffsetRange[]): void {
@@ -242,7 +240,7 @@ class QueueMemory implements ShellMemory<DeadLetterCommand, DeadLetterReply, Dea
 
   activated(): void {
     this.#compaction.activated();
-    this.#isServed = true;
+    this.isServed = true;
     const { ids } = this.core.state;
     this.#index.activated(ids.count('open') + ids.count('quarantined'));
     this.#teller?.activated();
@@ -254,7 +252,7 @@ class QueueMemory implements ShellMemory<DeadLetterCommand, DeadLetterReply, Dea
   deactivated(): void {
     this.checkpointer.stop();
     this.#index.close();
-    this.#isServed = false;
+    this.isServed = false;
     this.execution.deactivated();
     this.#options.metrics?.deactivated();
   }
@@ -308,11 +306,6 @@ class QueueMemory implements ShellMemory<DeadLetterCommand, DeadLetterReply, Dea
         return unreachable(effect);
     }
   }
-}
-
-/** tdbg asks for all tasks of another cluster up to an id, and means all of them by 0, so these ids begin at 1. */
-function firstIdOf({ sourceCluster, targetCluster }: DeadLetterQueue): number {
-  return sourceCluster === targetCluster ? 0 : 1;
 }
 
 const COMMAND_BYTES = 256;

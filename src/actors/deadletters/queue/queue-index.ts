@@ -8,10 +8,9 @@
  */
 import { assert, unreachable } from '../../../kernel/assert.ts';
 import { asError, errorMessage } from '../../../kernel/error-text.ts';
-import { deadLetterLimits } from '../../../deadletters/letter-commands.ts';
+import { deadLetterLimits, type ListedLetter } from '../../../deadletters/letter-commands.ts';
 import type { GroupLetters, IndexRequest, ListLetters, ReadLetter, LetterGroup } from '../../../deadletters/letter-commands.ts';
 import type { LetterGrouping, DeadLetterRejected, DeadLetterReply, IndexReply, LetterRead } from '../../../deadletters/letter-commands.ts';
-import type { ListedLetter } from '../../../deadletters/letter-commands.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import { internalError, type AskFailure } from '../../asks/asks.ts';
 import type { ReplySink } from '../../asks/switchboard.ts';
@@ -49,9 +48,7 @@ const ATTEMPTS_MAX = 3;
 /** `asked`: by which the database knows it. Undefined: it is not given up. */
 type Reading = { readonly asked: string | undefined; isGivenUp: boolean };
 
-function noReading(): Reading {
-  return { asked: undefined, isGivenUp: false };
-}
+const ownReading: Reading = { asked: undefined, isGivenUp: false };
 
 export class QueueIndex {
   readonly #options: QueueIndexOptions;
@@ -78,15 +75,14 @@ export class QueueIndex {
 
   /** What the first who ask want to know is counted before, where there is much to count: behind a restart nothing of it is in memory. */
   activated(letters: number): void {
-    if (letters < COUNTED_AHEAD_MIN) return;
-    this.#countingAhead = this.#countAhead();
+    if (letters >= COUNTED_AHEAD_MIN) this.#countingAhead = this.#countAhead();
   }
 
   /** One behind the other, and whoever asks meanwhile waits for it. Never rejects: whoever asks hears of what is wrong. */
   async #countAhead(): Promise<void> {
     try {
       for (const by of countedAhead) {
-        await this.#groupsOfAll({ kind: 'groupLetters', condition: undefined, by, max: KEPT_GROUPS_MAX }, noReading());
+        await this.#groupsOfAll({ kind: 'groupLetters', condition: undefined, by, max: KEPT_GROUPS_MAX }, ownReading);
       }
     } catch {
       // It is counted when it is asked for.
@@ -98,9 +94,9 @@ export class QueueIndex {
   async letter(messageId: number): Promise<LetterRead | DeadLetterRejected> {
     // Nobody's letters wait for a checkpoint, where memory or the last one tells of them: merges come by the thousand.
     const row = this.#options.unwritten.pending(messageId) ?? (await this.rowOf(messageId));
-    const found = row === undefined ? 'moved' : await this.#letterAt(row, nothingGone());
+    const found = row === undefined ? 'moved' : await this.#letterAt(row, new GoneRecords());
     if (found !== 'moved') return found;
-    const read = await this.#read({ kind: 'readLetter', messageId }, noReading());
+    const read = await this.#read({ kind: 'readLetter', messageId }, ownReading);
     assert(read.kind === 'letter' || read.kind === 'rejected', 'a letter was asked for');
     return read;
   }
@@ -118,7 +114,7 @@ export class QueueIndex {
       const { letters } = await this.#ours(database.letters(journal, page));
       rows.push(...letters.map((row) => unwritten.pending(row.messageId) ?? row));
     }
-    return rows[0]?.messageId === messageId ? (await this.#withContents(rows, bytesMax, nothingGone())).letters : [];
+    return rows[0]?.messageId === messageId ? (await this.#withContents(rows, bytesMax, new GoneRecords())).letters : [];
   }
 
   giveUp(askId: number): void {
@@ -201,7 +197,7 @@ export class QueueIndex {
 
   /** Journals begin later when letters stand elsewhere, and their rows say so, never before. */
   async #goneRecords({ kind }: IndexRequest): Promise<GoneRecords> {
-    if (kind !== 'listLetters' && kind !== 'readLetter') return nothingGone();
+    if (kind !== 'listLetters' && kind !== 'readLetter') return new GoneRecords();
     return new GoneRecords((await this.#options.log.bounds(this.#options.partition)).start);
   }
 
@@ -242,11 +238,7 @@ export class QueueIndex {
   }
 
   /** As many letters as fit, and the first one however large, without letters that are being written again. */
-  async #withContents(
-    rows: readonly LetterRow[],
-    bytesMax: number,
-    gone: GoneRecords,
-  ): Promise<{ letters: readonly ListedLetter[]; hasMoved: boolean }> {
+  async #withContents(rows: readonly LetterRow[], bytesMax: number, gone: GoneRecords) {
     const contents = new LetterContents(this.#options);
     const letters: ListedLetter[] = [];
     let bytes = 0;
@@ -298,10 +290,6 @@ export class QueueIndex {
   }
 }
 
-function nothingGone(): GoneRecords {
-  return new GoneRecords(0);
-}
-
 function failureOf(error: unknown): AskFailure {
   const message = errorMessage(error);
   if (!(error instanceof DatabaseError || error instanceof LogError)) return internalError(message);
@@ -324,27 +312,23 @@ type Kept = { readonly changes: number; readonly groups: readonly LetterGroup[];
 
 class KeptGroups {
   readonly #kept = new Map<LetterGrouping, Kept>();
-  #changes = 0;
-
   /** How often something was committed that may change what groups there are. */
-  get changes(): number {
-    return this.#changes;
-  }
+  changes = 0;
 
   committed({ kind }: DeadLetterRecord): void {
-    if (kind !== 'head' && kind !== 'handedOver') this.#changes += 1;
+    if (kind !== 'head' && kind !== 'handedOver') this.changes += 1;
   }
 
   /** undefined: they have to be counted. */
   of(by: LetterGrouping, max: number): readonly LetterGroup[] | undefined {
     const kept = this.#kept.get(by);
-    if (kept?.changes !== this.#changes) return undefined;
+    if (kept?.changes !== this.changes) return undefined;
     return kept.areAll || max <= kept.groups.length ? kept.groups.slice(0, max) : undefined;
   }
 
   /** `changes`: before they were counted. `asked`: there are more where there are as many. */
   keep(changes: number, by: LetterGrouping, asked: number, groups: readonly LetterGroup[]): void {
-    if (changes !== this.#changes) return;
+    if (changes !== this.changes) return;
     const areAll = groups.length < asked && groups.length <= KEPT_GROUPS_MAX;
     this.#kept.set(by, { changes, groups: groups.slice(0, KEPT_GROUPS_MAX), areAll });
   }

@@ -29,10 +29,7 @@ export type Operation =
   | 'PersistenceDeleteMessageFromDLQ'
   | 'PersistenceRangeDeleteMessagesFromDLQ';
 
-type Gauged = {
-  readonly state: QueueCore['state'];
-  readonly rowOf: (messageId: number) => Promise<LetterRow | undefined>;
-};
+type Gauged = { readonly state: QueueCore['state']; readonly rowOf: (messageId: number) => Promise<LetterRow | undefined> };
 
 /** How often the gauges are refreshed; they may be 15 s old. */
 export const GAUGES_EVERY_MS = 10_000;

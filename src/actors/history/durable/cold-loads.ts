@@ -175,8 +175,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   /** Never rejects. */
   async #send(load: Load): Promise<void> {
     try {
-      const keys = load.parts.flatMap((part) => part.keys);
-      const rows = await this.#options.load(keys);
+      const rows = await this.#options.load(load.parts.flatMap((part) => part.keys));
       if (this.#isClosed) return;
       if (rows === 'fenced') this.#fenced(load);
       else this.#install(load, rows, 0, 0);
@@ -243,11 +242,10 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
 
   /** Limits how often a workflow is told of, because its timers and pollers ask again and again. */
   #tellsOf(execution: string): boolean {
-    const { clock } = this.#options;
     let told = this.#told.get(execution);
     if (told === undefined) {
       if (this.#told.size >= TOLD_MAX) this.#told.clear();
-      told = new NowAndThen(clock, TELL_INTERVAL_MS);
+      told = new NowAndThen(this.#options.clock, TELL_INTERVAL_MS);
       this.#told.set(execution, told);
     }
     return told.now();

@@ -7,7 +7,7 @@
  */
 import { bytesOf as handedOverBytes } from '../../../history/run/hand-over-lines.ts';
 import { assert } from '../../../kernel/assert.ts';
-import type { ShardCheckpoint, ShardRows, TransferTaskRow, WaitingRow } from '../../../history/shard/rows.ts';
+import type { ShardCheckpoint, TransferTaskRow, WaitingRow } from '../../../history/shard/rows.ts';
 import type { StateWire } from '../../../history/shard/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/run/record.ts';
@@ -121,20 +121,13 @@ export class HistoryCheckpoints implements CheckpointedState {
  * loaded when they are needed, its timers when they are near, and tasks for workers some at a time. Rejects with DatabaseError; `unavailable`, too,
  * when another has restored meanwhile.
  */
-export async function shardTasks(
-  database: Database,
-  wire: StateWire,
-  journal: JournalId,
-  fence: Fence,
-): Promise<Pick<ShardRows, 'transferTasks' | 'timers'>> {
+export async function shardTasks(database: Database, wire: StateWire, journal: JournalId, fence: Fence) {
   const transferTasks: TransferTaskRow[] = [];
   const read = (last: TransferTaskRow | undefined) => database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS);
   for await (const page of pages(fence, read)) for (const row of page) if (!isForWorker(row, wire)) transferTasks.push(row);
   const aside = await under(fence, database.tasksAside(journal));
-  return {
-    transferTasks: [...transferTasks, ...aside.transferTasks].sort((one, other) => one.taskId - other.taskId),
-    timers: aside.timers,
-  };
+  transferTasks.push(...aside.transferTasks);
+  return { transferTasks: transferTasks.sort((one, other) => one.taskId - other.taskId), timers: aside.timers };
 }
 
 /** False for a task that cannot be read; whoever installs it is told. */

@@ -52,7 +52,7 @@ export class RowPages<Page, Row extends TaskRow> {
 
   constructor(options: RowPagesOptions<Page, Row>) {
     this.#options = options;
-    this.#alarm = new WallAlarm(options.clock, options.nowMs, () => this.#look());
+    this.#alarm = new WallAlarm({ ...options, ring: () => this.#look() });
   }
 
   activated(): void {

@@ -68,17 +68,14 @@ async function listWithRows(
   }
 }
 
-type PlacedRow = { readonly row: TransferTaskRow | TimerRow; readonly place: TaskPlace };
-
 async function readPage(
   { category, to }: TaskRowsToList['command'],
   { fireTimeMs: afterFireTimeMs, taskId: afterTaskId }: TaskPlace,
   { timers, transferTasks }: TaskTable,
-): Promise<readonly PlacedRow[] | 'fenced'> {
-  if (!isScheduled(category)) {
-    const rows = await transferTasks(afterTaskId, PAGE_ROWS);
-    return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: 0, taskId: row.taskId } }));
-  }
-  const rows = await timers({ afterFireTimeMs, afterTaskId, untilMs: to.fireTimeMs, max: PAGE_ROWS });
-  return rows === 'fenced' ? rows : rows.map((row) => ({ row, place: { fireTimeMs: row.fireTimeMs, taskId: row.taskId } }));
+) {
+  const rows = isScheduled(category)
+    ? await timers({ afterFireTimeMs, afterTaskId, untilMs: to.fireTimeMs, max: PAGE_ROWS })
+    : await transferTasks(afterTaskId, PAGE_ROWS);
+  if (rows === 'fenced') return rows;
+  return rows.map((row) => ({ row, place: { fireTimeMs: 'fireTimeMs' in row ? row.fireTimeMs : 0, taskId: row.taskId } }));
 }

@@ -109,15 +109,11 @@ export class EventSlabs {
   readonly #slabBytes: number;
   /** What comes goes into it, while it fits. */
   #open: Slab | undefined;
-  #bytes = 0;
+  bytes = 0;
 
   /** `cacheBytesMax`: of all that is cached. */
   constructor(cacheBytesMax: number) {
     this.#slabBytes = Math.min(SLAB_BYTES_MAX, Math.floor(cacheBytesMax / SLABS_MIN));
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   add(events: readonly Uint8Array[]): PackedEvents {
@@ -133,7 +129,7 @@ export class EventSlabs {
   drop({ slab }: PackedEvents): void {
     slab.batches -= 1;
     if (slab.batches > 0) return;
-    this.#bytes -= slab.bytes.length;
+    this.bytes -= slab.bytes.length;
     if (slab === this.#open) this.#open = undefined;
   }
 
@@ -143,7 +139,7 @@ export class EventSlabs {
     // What is large has one for itself: a new one for all would leave much of the open one unused.
     const isLarge = length > this.#slabBytes / 8;
     const slab = { bytes: new Uint8Array(isLarge ? length : this.#slabBytes), used: 0, batches: 0 };
-    this.#bytes += slab.bytes.length;
+    this.bytes += slab.bytes.length;
     if (!isLarge) this.#open = slab;
     return slab;
   }
@@ -166,14 +162,10 @@ export class KeptRows {
   /** Rows of each run in the order of their events: a run that is told little at a time has thousands. */
   readonly #ofRuns = new Map<string, KeptRow[]>();
   readonly #rows = new Set<KeptRow>();
-  #bytes = 0;
+  bytes = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   add(row: HistoryRow): void {
@@ -185,9 +177,9 @@ export class KeptRows {
     if (ofRun === undefined) this.#ofRuns.set(row.runId, [kept]);
     else ofRun.splice(placeBehind(ofRun, row.firstEventId), 0, kept);
     this.#rows.add(kept);
-    this.#bytes += sizeBytes;
+    this.bytes += sizeBytes;
     for (const oldest of this.#rows) {
-      if (this.#bytes <= this.#bytesMax) return;
+      if (this.bytes <= this.#bytesMax) return;
       this.#remove(oldest);
     }
   }
@@ -222,7 +214,7 @@ export class KeptRows {
 
   #drop(row: KeptRow): void {
     this.#rows.delete(row);
-    this.#bytes -= row.sizeBytes;
+    this.bytes -= row.sizeBytes;
   }
 }
 

@@ -155,18 +155,11 @@ export class HandOverReports {
     const { logger, metrics } = this.#options;
     const taskType = taskTypeOf(task);
     metrics?.counter('task_terminal_failures', tagsOf(taskType, namespace)).add();
-    const { workflowId, runId } = task.key;
-    logger.warn('Marking task as terminally failed, will send to DLQ', {
-      'task-category': category,
-      'queue-task-type': taskType,
-      'task-id': task.taskId,
-      namespace,
-      workflowID: workflowId,
-      runID: runId,
-      attempt: failure.attempts,
-      cause: failure.cause,
-      error: `${failure.errorType}: ${failure.errorMessage}`,
-    });
+    const { workflowId: workflowID, runId: runID } = task.key;
+    const ids = { 'task-category': category, 'queue-task-type': taskType, 'task-id': task.taskId, namespace, workflowID, runID };
+    const { attempts: attempt, cause, errorType, errorMessage } = failure;
+    const error = `${errorType}: ${errorMessage}`;
+    logger.warn('Marking task as terminally failed, will send to DLQ', { ...ids, attempt, cause, error });
   }
 
   refused(letters: readonly Letter[]): void {
@@ -182,21 +175,14 @@ export class HandOverReports {
   #enqueued(category: string, { task, failure }: Letter, messageId: number | undefined, latencyMs: number): void {
     const { logger, metrics, registry, cluster } = this.#options;
     const { namespace, taskType, workflowId, runId } = task;
-    logger.warn('Task enqueued to DLQ', {
-      'dlq-message-id': messageId,
-      'task-category': category,
-      'queue-task-type': taskType,
-      'xdc-source-cluster': cluster(),
-      'xdc-target-cluster': cluster(),
-      namespace,
-      workflowID: workflowId,
-      runID: runId,
-      cause: failure.cause,
-    });
+    const { cause } = failure;
+    const ids = { 'dlq-message-id': messageId, 'task-category': category, 'queue-task-type': taskType };
+    const clusters = { 'xdc-source-cluster': cluster(), 'xdc-target-cluster': cluster() };
+    logger.warn('Task enqueued to DLQ', { ...ids, ...clusters, namespace, workflowID: workflowId, runID: runId, cause });
     if (metrics === undefined) return;
     const state = registry.view.namespaceById(task.namespaceId)?.state ?? 'unknown';
     const tags = { task_category: category, namespace_state: state, operation: taskType, task_type: taskType, namespace };
-    metrics.counter('dlq_writes', { ...tags, cause: failure.cause }).add();
+    metrics.counter('dlq_writes', { ...tags, cause }).add();
     metrics.timer('task_dlq_latency', tagsOf(taskType, namespace)).record(latencyMs);
   }
 }

@@ -23,32 +23,24 @@ export class SideRoom {
   readonly #limits: () => SideRoomLimits;
   /** The destination whose turn is next comes first. A destination without work is removed. */
   readonly #destinations = new Map<string, Destination>();
-  #running = 0;
-  #waiting = 0;
+  running = 0;
+  waiting = 0;
 
   constructor(limits: () => SideRoomLimits) {
     this.#limits = limits;
-  }
-
-  get running(): number {
-    return this.#running;
-  }
-
-  get waiting(): number {
-    return this.#waiting;
   }
 
   enter({ destination: name, namespaceId }: SidePlace, work: SideWork): void {
     const destination = this.#destinations.get(name) ?? { running: 0, lines: new FairLines<SideWork>() };
     this.#destinations.set(name, destination);
     destination.lines.push(namespaceId, work);
-    this.#waiting++;
+    this.waiting++;
     this.#fill();
   }
 
   #fill(): void {
     const { placesMax, placesPerDestinationMax } = this.#limits();
-    while (this.#waiting > 0 && this.#running < placesMax) {
+    while (this.waiting > 0 && this.running < placesMax) {
       const next = this.#nextDestination(placesPerDestinationMax);
       if (next === undefined) return;
       const [name, destination] = next;
@@ -64,14 +56,14 @@ export class SideRoom {
   }
 
   async #run(name: string, destination: Destination): Promise<void> {
-    this.#waiting--;
+    this.waiting--;
     destination.running++;
-    this.#running++;
+    this.running++;
     try {
       await destination.lines.shift()?.();
     } finally {
       destination.running--;
-      this.#running--;
+      this.running--;
       if (destination.running === 0 && destination.lines.length === 0) this.#destinations.delete(name);
       this.#fill();
     }

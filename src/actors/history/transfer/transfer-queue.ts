@@ -14,7 +14,6 @@
 import { saidError, type TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { DecidedRequest, Deliver, OutboxMessage, OutboxOutcome, RunOutboxTask } from '../../../history/commands/history-commands.ts';
 import { taskQueueKind } from '../../../history/generated/enums.ts';
-import type { TaskQueue } from '../../../history/generated/public-api.ts';
 import type { HistoryReply } from '../../../history/run/history-replies.ts';
 import { outboxOutcome, outboxTooLarge } from '../../../history/tasks/outbox.ts';
 import type { MatchingRejected } from '../../../matching/matching-replies.ts';
@@ -187,9 +186,8 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   #looked(task: TransferTask, namespaceId: string, tries: Tries, isRead: boolean): void {
     if (!this.#isStillOurs(task)) return;
-    const { namespaces } = this.#options;
     if (!isRead) this.#retries.retry(task, tries, `namespace ${namespaceId} is not known here, and the registry cannot be read now`);
-    else if (namespaces.fateOf(namespaceId) === 'there') this.#run(task, tries);
+    else if (this.#options.namespaces.fateOf(namespaceId) === 'there') this.#run(task, tries);
     else this.#namespaceGone(task, namespaceId, tries);
   }
 
@@ -205,7 +203,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #send(task: TransferTask, tries: Tries): void {
-    const { shard, whyNoCallback } = this.#options;
+    const { shard, whyNoCallback, clock, random } = this.#options;
     const { taskId } = task;
     if (!isDispatch(task)) shard.unsentTasks.sent(taskId);
     switch (task.kind) {
@@ -222,7 +220,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'endAction':
       case 'lookAtAction':
       case 'notifySchedule':
-        return shard.submit({ kind: 'runOutboxTask', taskId, newRunId: this.#newRunId(), tries });
+        return shard.submit({ kind: 'runOutboxTask', taskId, newRunId: uuidAt(clock.wallMs(), random.nonce()), tries });
       case 'invokeCallback': {
         const failure = whyNoCallback(task);
         return failure === undefined ? shard.submit({ kind: 'runCallback', taskId, tries }) : this.#fails(task, tries, failure);
@@ -250,11 +248,6 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   attemptFailed(taskId: number, tries: Tries, failure: TaskFailure): void {
     const task = this.#options.shard.pendingTask(taskId);
     if (task !== undefined) this.#fails(task, tries, failure);
-  }
-
-  #newRunId(): string {
-    const { clock, random } = this.#options;
-    return uuidAt(clock.wallMs(), random.nonce());
   }
 
   // ── Tasks for workers, to matching ─────────────────────────────────────────────────────────────────────────────────────────
@@ -295,8 +288,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
   #dispatchToNormalQueue(task: DispatchTask, tries: Tries): void {
     if (!this.#isStillOurs(task)) return;
-    const taskQueue: TaskQueue = { name: task.taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' };
-    this.#dispatch(task, tries, taskQueue);
+    this.#dispatch(task, tries, { name: task.taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' });
   }
 
   // ── Messages of outbox tasks, to the shards of their targets ───────────────────────────────────────────────────────────────
