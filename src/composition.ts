@@ -13,7 +13,6 @@ import { LoopTurns } from './ports/loop-turns.ts';
 import { Router } from './actors/asks/router.ts';
 import { CheckpointSchedule, defaultCheckpointScheduleLimits } from './projections/checkpoints/checkpoint-schedule.ts';
 import type { CheckpointOptions } from './projections/checkpoints/partition-checkpoints.ts';
-import type { PartitionId } from './ports/log.ts';
 import { Census, type Concern } from './actors/ownership/census.ts';
 import { COMMAND_BYTES_MAX, CommandBudget } from './actors/partition/command-budget.ts';
 import { systemClock, systemRandom } from './ports/system-ports.ts';
@@ -139,7 +138,7 @@ class Server {
     const { identity } = registry.view;
     assert(identity !== undefined, 'the cluster has its identity once it is set up');
     if (known.identity === undefined) await state?.bind(identity.clusterId);
-    if (metrics !== undefined) countRestart(metrics);
+    for (const role of roleNames) metrics?.of(role).counter('restarts', { temporal_service_type: role }).add();
     const roles = {
       cluster: this.#cluster,
       history: this.#history,
@@ -153,7 +152,7 @@ class Server {
     this.#deadLetters = this.#openDeadLetters(identity.clusterName);
     this.#endWatch = opened.log.watch(
       (concerns) => census.concerned(concerns),
-      (partition) => this.#journalStartMax(partition),
+      ({ topic, partition }) => this.#partitionsOf(topic)?.journalStartMax(partition) ?? this.#deadLetters?.journalStartMax(topic) ?? 0,
     );
     return this.#running(this.#frontend, started);
   }
@@ -263,10 +262,6 @@ class Server {
     return topic === clusterTopic(prefix) ? this.#cluster.partitions : undefined;
   }
 
-  #journalStartMax({ topic, partition }: PartitionId): number {
-    return this.#partitionsOf(topic)?.journalStartMax(partition) ?? this.#deadLetters?.journalStartMax(topic) ?? 0;
-  }
-
   #summary(): StartSummary {
     const { options, prefix, layout, census } = this.#parts;
     return {
@@ -298,13 +293,8 @@ function checkpointsIn(
   logger: Logger,
 ): CheckpointOptions {
   const { recordsMax, recordBytesMax } = defaultCheckpointScheduleLimits;
-  const schedule = new CheckpointSchedule({
-    recordsMax: share * recordsMax,
-    recordBytesMax: share * recordBytesMax,
-    unwrittenStateBytesMax,
-    clock: systemClock,
-    logger,
-  });
+  const bounds = { recordsMax: share * recordsMax, recordBytesMax: share * recordBytesMax, unwrittenStateBytesMax };
+  const schedule = new CheckpointSchedule({ ...bounds, clock: systemClock, logger });
   return { database, schedule, limits: { recordsMax: checkpointRecordsMax }, ...retention };
 }
 
@@ -321,7 +311,3 @@ function warning(subject: string, message: string | undefined): Concern | undefi
 }
 
 const roleNames = ['frontend', 'history', 'matching', 'worker'] as const;
-
-function countRestart(metrics: MetricsRegistry): void {
-  for (const role of roleNames) metrics.of(role).counter('restarts', { temporal_service_type: role }).add();
-}

@@ -68,10 +68,8 @@ export class HeapWatch {
     if (use.usedMiB >= limitMiB - roomMiB) this.#isNearlyFull(use);
     else if (this.#nearlyFull !== undefined && use.usedMiB < limitMiB - roomAgainFactor * roomMiB) {
       this.#nearlyFull = undefined;
-      this.#logger.info('there is room in the heap again: workflows can be started', {
-        'heap-mib': use.usedMiB,
-        'heap-limit-mib': limitMiB,
-      });
+      const told = { 'heap-mib': use.usedMiB, 'heap-limit-mib': limitMiB };
+      this.#logger.info('there is room in the heap again: workflows can be started', told);
     }
   }
 

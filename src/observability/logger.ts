@@ -105,7 +105,7 @@ function jsonFields(fields: LogFields): Record<string, JsonValue> {
 
 /** The record as people read it; a stack is for machines. */
 function textLine({ ts, level, msg, stacktrace: _, ...fields }: JsonRecord): string {
-  let line = `${ts}  ${level.toUpperCase().padEnd(5)} ${oneLine(msg)}`;
+  let line = `${ts}  ${level.toUpperCase().padEnd(5)} ${visible(msg.replaceAll(/[\r\n]+/g, ' '))}`;
   let separator = '  ';
   for (const [name, value] of Object.entries(fields)) {
     line += `${separator}${name}=${quoted(String(value))}`;
@@ -128,10 +128,6 @@ function describe(error: Error): string {
 /** A value that cannot break out of its line or its field, nor tell the terminal what to do. */
 function quoted(text: string): string {
   return /^[^\s"=\\\p{C}]+$/u.test(text) ? text : visible(JSON.stringify(text));
-}
-
-function oneLine(text: string): string {
-  return visible(text.replaceAll(/[\r\n]+/g, ' '));
 }
 
 /** Control characters, and those that change the direction of what follows, as JSON would write them. */

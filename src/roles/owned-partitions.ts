@@ -1,7 +1,4 @@
-/**
- * The partitions of one topic that this process owns or may own, each with its actor: attached, it takes the partition over and serves it;
- * detached, it commits what it has accepted and lets go. Asks for a partition that is not attached here are answered so.
- */
+/** The partitions of one topic that this process may own. Attached, an actor takes its partition over; detached, it commits and lets go. */
 type Owner = {
   readonly actor: { start(): void; drain(): Promise<void> };
   /** The highest offset at which its journal may begin; records before that are not needed. */

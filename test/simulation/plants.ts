@@ -97,7 +97,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'claims without a nonce',
     file: TAKEOVER,
-    search: 'const ownerNonce = this.#options.random.nonce();',
+    search: 'const ownerNonce = this.#parts.random.nonce();',
     replace: "const ownerNonce = 'claim';",
     caughtBy: 'seeds',
     shows: ['I10'],
@@ -118,8 +118,8 @@ export const plants: readonly Plant[] = [
     search: 'if (claiming.doubt === undefined) await this.#fold(landed);',
     replace:
       'if (claiming.doubt === undefined) { await this.#fold({ ...landed, offset: landed.offset - 2 }); const { offset, own } = landed;' +
-      " const short = { key: '@claim', epoch: own.epoch, sequence: 0, offset, timeMs: 0, value: this.#options.claims.encode(own.claim) };" +
-      ' position.step(short, this.#options.claims); }',
+      " const short = { key: '@claim', epoch: own.epoch, sequence: 0, offset, timeMs: 0, value: this.#parts.claims.encode(own.claim) };" +
+      ' position.step(short, this.#parts.claims); }',
     caughtBy: 'seeds',
     shows: ['I7'],
   },
@@ -142,11 +142,11 @@ export const plants: readonly Plant[] = [
   {
     name: 'gives a batch up without a new epoch',
     file: TAKEOVER,
-    search: 'const ownerNonce = this.#options.random.nonce();',
+    search: 'const ownerNonce = this.#parts.random.nonce();',
     replace:
-      'if (claiming.doubt !== undefined) { const offset = this.#ownership.position.cursor.offset - 1;' +
+      'if (claiming.doubt !== undefined) { const offset = this.#parts.position.cursor.offset - 1;' +
       ' void this.#fold({ offset }).then(() => this.#activate({ proof: 0 }, [])); return; }' +
-      ' const ownerNonce = this.#options.random.nonce();',
+      ' const ownerNonce = this.#parts.random.nonce();',
     caughtBy: 'seeds',
     shows: ['I5'],
   },
@@ -178,7 +178,7 @@ export const plants: readonly Plant[] = [
     name: 'sends a refused batch again twice',
     file: APPENDS,
     search: 'const again = service.again.shift();',
-    replace: "const again = this.#ownership.trouble.reason === '' ? service.again.shift() : service.again[0];",
+    replace: "const again = this.#parts.trouble.reason === '' ? service.again.shift() : service.again[0];",
     caughtBy: 'seeds',
     shows: ['I5'],
   },

@@ -1,5 +1,5 @@
 /** All calls between actors, and from the edge to actors: a switchboard for each kind of actor, with the replies of each request. */
-import { NOBODY, type AskContext } from './asks.ts';
+import { NOBODY, ownWork, type AskContext } from './asks.ts';
 import { LoopTurns } from '../../ports/loop-turns.ts';
 import { Switchboard, type AnswerTo } from './switchboard.ts';
 import type { ClusterCommand, ClusterRejected } from '../../cluster/cluster-commands.ts';
@@ -27,6 +27,15 @@ export type DeadLetterAnswer<Request extends DeadLetterRequest> = AnswerTo<DeadL
 export type JobsAnswer<Request extends JobsRequest> = AnswerTo<JobsReplyTo, JobsRejected, Request['kind']>;
 
 export type AuditAnswer<Request extends AuditRequest> = AnswerTo<AuditReplyTo, AuditRejected, Request['kind']>;
+
+const SYNC_TIMEOUT_MS = 10_000;
+
+/** Has the cluster's actor read on, behind its read barrier: what is folded of the registry here may lag behind. False: it is not known. */
+export function clusterSynced(asker: Pick<Asker, 'askCluster'>, clock: Pick<Clock, 'monoMs'>): Promise<boolean> {
+  return new Promise((resolve) => {
+    asker.askCluster({ kind: 'syncCluster' }, ownWork(clock.monoMs() + SYNC_TIMEOUT_MS), ({ kind }) => resolve(kind === 'done'));
+  });
+}
 
 /** What callers get: the router without its actors' side. */
 export type Asker = Pick<Router, 'askHistory' | 'askMatching' | 'askCluster' | 'askDeadLetters' | 'cancel'>;

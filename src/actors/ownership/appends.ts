@@ -22,30 +22,30 @@ import type { Append, FoundEnd, LookBack, Service } from './partition-life.ts';
 /** A log that refuses for longer than this does not hold up a shutdown. */
 const DRAIN_REFUSED_MS_MAX = 3_000;
 
-export class Appends {
-  readonly #ownership: Ownership;
-  readonly #tail: JournalTail;
+type AppendsParts = Ownership & { readonly tail: JournalTail };
 
-  constructor(ownership: Ownership, tail: JournalTail) {
-    this.#ownership = ownership;
-    this.#tail = tail;
+export class Appends {
+  readonly #parts: AppendsParts;
+
+  constructor(parts: AppendsParts) {
+    this.#parts = parts;
   }
 
   wanted({ again }: Service): boolean {
-    return again.length > 0 || this.#ownership.memory.openRecords() > 0;
+    return again.length > 0 || this.#parts.memory.openRecords() > 0;
   }
 
   seal(service: Service): SealedBatch | undefined {
     if (service.underWay !== undefined) return undefined;
     const records = this.#nextBatch(service);
     if (records === undefined) return undefined;
-    const proof = this.#ownership.barrier.beginProof();
+    const proof = this.#parts.barrier.beginProof();
     service.underWay = { kind: 'append', proof, records, endPending: undefined };
     return { generation: proof, records };
   }
 
   #nextBatch(service: Service): readonly LogRecord[] | undefined {
-    const { position, memory } = this.#ownership;
+    const { position, memory } = this.#parts;
     const { epoch, sequence } = position.cursor;
     const again = service.again.shift();
     // In the same epoch the stamps come out as they were: (epoch, sequence) names one content for ever (T2).
@@ -63,27 +63,27 @@ export class Appends {
       case 'refused':
         return this.#refused(service, underWay, outcome.reason, outcome.tooLarge === true);
       case 'unknown':
-        return this.#ownership.findings.doubt(`an append's outcome is unknown: ${outcome.reason}`);
+        return this.#parts.findings.doubt(`an append's outcome is unknown: ${outcome.reason}`);
       case 'failed':
-        return this.#ownership.findings.fail(`an append cannot be sent: ${errorText(outcome.error)}`, outcome.error);
+        return this.#parts.findings.fail(`an append cannot be sent: ${errorText(outcome.error)}`, outcome.error);
       default:
         return unreachable(outcome);
     }
   }
 
   #appended(service: Service, append: Append, baseOffset: number): void {
-    const { position, findings } = this.#ownership;
+    const { position, findings } = this.#parts;
     const expected = position.cursor.offset;
     if (baseOffset < expected) return findings.vanished(`an append landed at ${baseOffset}`);
     if (baseOffset > expected || service.suspect) return this.#lookBack(service, baseOffset + append.records.length, append);
     this.confirm(append.records, expected);
-    this.#ownership.barrier.prove(append.proof);
+    this.#parts.barrier.prove(append.proof);
     this.#over(service);
   }
 
   /** All records of a batch count, the first at `baseOffset`. */
   confirm(records: readonly LogRecord[], baseOffset: number): void {
-    const { memory, position, trouble } = this.#ownership;
+    const { memory, position, trouble } = this.#parts;
     const [first] = records;
     assert(first !== undefined, 'a batch is never empty');
     memory.committed(records.length, { epoch: first.epoch, sequence: first.sequence, offset: baseOffset });
@@ -97,12 +97,12 @@ export class Appends {
     service.underWay = undefined;
     if (service.suspect) this.reconnected(service);
     if (endPending !== undefined) this.endFound(service, endPending);
-    this.#ownership.memory.settleTurn();
+    this.#parts.memory.settleTurn();
   }
 
   /** Nothing is in doubt: the same records go once more. What is wrong others mend; until then memory, answers and order stay. */
   #refused(service: Service, { records }: Append, reason: string, tooLarge: boolean): void {
-    const { life, trouble, findings } = this.#ownership;
+    const { life, trouble, findings } = this.#parts;
     trouble.refused(reason);
     if (life.state === 'draining' && trouble.refusedMs >= DRAIN_REFUSED_MS_MAX) {
       return findings.close('was shut down while the log refused its appends');
@@ -118,18 +118,15 @@ export class Appends {
 
   // ── Looking back ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * The connection to the partition's leader was lost, or the leader changed: what was confirmed must be found unchanged before anything
-   * more is (T6). An append that is under way is judged by reading, whatever it returns.
-   */
+  /** What was confirmed must be found unchanged before anything more is (T6). An append under way is judged by reading, whatever it returns. */
   reconnected(service: Service): void {
     service.suspect = true;
-    if (service.underWay === undefined) this.#lookBack(service, this.#ownership.position.cursor.offset, undefined);
+    if (service.underWay === undefined) this.#lookBack(service, this.#parts.position.cursor.offset, undefined);
   }
 
   /** An end where we expect it is a proof for reads; but not before what was confirmed is found unchanged behind a new leader (T6). */
   endFound(service: Service, found: FoundEnd): void {
-    const { position, barrier } = this.#ownership;
+    const { position, barrier } = this.#parts;
     const { underWay, suspect } = service;
     const isTrusted = !suspect && underWay?.kind !== 'lookBack';
     if (isTrusted && found.end <= position.cursor.offset) return barrier.prove(found.proof);
@@ -141,15 +138,15 @@ export class Appends {
     const lookBack: LookBack = { kind: 'lookBack', batch, endPending: batch?.endPending };
     service.underWay = lookBack;
     service.suspect = false;
-    this.#ownership.silence.begins();
-    this.#ownership.findings.background(this.#judge(service, lookBack, until, endProof));
+    this.#parts.silence.begins();
+    this.#parts.findings.background(this.#judge(service, lookBack, until, endProof));
   }
 
   /** Others have appended below `until`. `batch` should be among it; undefined: only the end was looked at, by the proof `endProof`. */
   async #judge(service: Service, lookBack: LookBack, until: number, endProof: number): Promise<void> {
-    const { life, memory, barrier, position, findings } = this.#ownership;
+    const { life, memory, barrier, position, findings } = this.#parts;
     const { batch } = lookBack;
-    const stretch = await this.#tail.tryStretch(until, batch?.records ?? []);
+    const stretch = await this.#parts.tail.tryStretch(until, batch?.records ?? []);
     if (life.service !== service) return;
     if (stretch === undefined) return findings.doubt('the records before an append cannot be read');
     if (!stretch.intact) return findings.vanished('the last confirmed record was replaced');

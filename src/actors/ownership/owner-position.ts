@@ -117,10 +117,7 @@ export class OwnerPosition {
     this.lastClaim = claim;
   }
 
-  /**
-   * A log that lost its tail shows no trace of it, least of all when something else was written there since: only positions kept elsewhere
-   * tell (T5). The log must reach each of them …
-   */
+  /** Only positions kept elsewhere tell that a log lost its tail, even where it was written over since (T5). It must reach each of them … */
   missing(end: number): string | undefined {
     const beyond = this.#witnesses.find(({ offset }) => offset > end);
     return beyond && `the log ends at ${end}, but offset ${beyond.offset} was seen`;

@@ -1,11 +1,4 @@
-/**
- * What the parts of a partition's owner share, and what any of them may find out about the ownership: the owner (partition-owner.ts) puts
- * them together and acts upon it.
- *
- *     takeover.ts            restoring, replaying, claiming; what a claim that was made in doubt settles
- *     appends.ts             what is decided goes to the log, and what became of it is judged
- *     read-proofs.ts         where the log ends
- */
+/** What the parts of a partition's owner (partition-owner.ts) share, and what any of them may find out, upon which the owner acts. */
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Random } from '../../ports/machine.ts';
 import type { Restored } from '../../projections/database-port.ts';

@@ -125,10 +125,11 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     const tail = new JournalTail({ ...ownership, retryDelayMs });
     const { turns = new LoopTurns(clock), mayLack } = options;
     const journal = new JournalFold({ ...ownership, progress: this.#progress, turns, restoration, mayLack });
-    this.#appends = new Appends(ownership, tail);
-    this.#proofs = new ReadProofs(ownership, this.#appends, limits);
-    this.#takeover = new Takeover(ownership, {
+    this.#appends = new Appends({ ...ownership, tail });
+    this.#proofs = new ReadProofs({ ...ownership, ...limits, appends: this.#appends });
+    this.#takeover = new Takeover({
       ...options,
+      ...ownership,
       journal,
       tail,
       restoration,
@@ -182,10 +183,7 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
     this.#position.wrote(timeMs);
   }
 
-  /**
-   * The database takes nothing more from this memory: another has restored since. It may be about to claim, or was; if it has not, the
-   * partition is still ours, and new memory is made under a new fence (T12).
-   */
+  /** Another has restored since, and the database takes nothing more from this memory. Unless it claims, we restore once more (T12). */
   fenced(): void {
     const { now } = this.#life;
     // A takeover goes on: it is for whoever serves to restore once more.

@@ -1,32 +1,25 @@
-/**
- * Asks where the log ends: as proof for reads that nothing under way will prove (T7), and now and then while the owner is idle, so that it
- * learns of its successor and long polls fail instead of hanging (T10).
- */
+/** Asks where the log ends: as proof for reads (T7), and while the owner is idle, so that long polls fail once it has a successor (T10). */
 import { errorText } from '../../kernel/error-text.ts';
 import { LogError } from '../../ports/log.ts';
 import type { Appends } from './appends.ts';
 import type { LogPosition } from './effective.ts';
 import type { Ownership } from './ownership.ts';
 
-type ReadProofsLimits = { readonly watchIntervalMs: number; readonly retryDelayMs: number };
+type ReadProofsParts = Ownership & { readonly appends: Appends; readonly watchIntervalMs: number; readonly retryDelayMs: number };
 
 export class ReadProofs {
-  readonly #ownership: Ownership;
-  readonly #appends: Appends;
-  readonly #limits: ReadProofsLimits;
+  readonly #parts: ReadProofsParts;
   #asking = false;
   /** The log owes an answer, asked for or to be asked for again: between two attempts as well. */
   unanswered = false;
   #watching = false;
 
-  constructor(ownership: Ownership, appends: Appends, limits: ReadProofsLimits) {
-    this.#ownership = ownership;
-    this.#appends = appends;
-    this.#limits = limits;
+  constructor(parts: ReadProofsParts) {
+    this.#parts = parts;
   }
 
   prove(): void {
-    const { life, memory, trouble } = this.#ownership;
+    const { life, memory, trouble } = this.#parts;
     const { service } = life;
     if (service === undefined || this.#asking) return;
     const { underWay } = service;
@@ -34,13 +27,13 @@ export class ReadProofs {
     const mark = memory.waitingMark();
     if (mark === undefined) return;
     // An append that is about to go is proof enough; one that rests after a refusal may rest for long.
-    if (!trouble.resting && this.#appends.wanted(service)) return;
+    if (!trouble.resting && this.#parts.appends.wanted(service)) return;
     if (underWay !== undefined && underWay.proof > mark) return;
     this.#ask();
   }
 
   #ask(): void {
-    const { log, partition, barrier, retries, position, silence } = this.#ownership;
+    const { log, partition, barrier, retries, position, silence } = this.#parts;
     const { term } = retries;
     const expected = { ...position.cursor };
     const proof = barrier.beginProof();
@@ -59,7 +52,7 @@ export class ReadProofs {
 
   /** `expected`: where we stood when the end was asked for. */
   #found(proof: number, end: number, expected: LogPosition): void {
-    const { life, position, memory, findings } = this.#ownership;
+    const { life, position, memory, findings } = this.#parts;
     const { service } = life;
     this.#asking = false;
     this.unanswered = false;
@@ -68,7 +61,7 @@ export class ReadProofs {
       // Asked before a doubt: it proves nothing about the memory that is served now.
       if (expected.epoch !== position.cursor.epoch) return memory.settleTurn();
       if (end < expected.offset) return findings.doubt(`the log ends at ${end}, but ${expected.offset} was confirmed`);
-      this.#appends.endFound(service, { proof, end });
+      this.#parts.appends.endFound(service, { proof, end });
       memory.settleTurn();
     } catch (error) {
       findings.fail(`a read could not be answered: ${errorText(error)}`, error);
@@ -76,10 +69,10 @@ export class ReadProofs {
   }
 
   #notFound(error: unknown): void {
-    const { retries, findings } = this.#ownership;
+    const { retries, findings } = this.#parts;
     if (!(error instanceof LogError) || !retries.mayPass(error))
       return findings.fail(`the log cannot be asked: ${errorText(error)}`, error);
-    retries.after(this.#limits.retryDelayMs, () => {
+    retries.after(this.#parts.retryDelayMs, () => {
       this.#asking = false;
       this.prove();
     });
@@ -87,14 +80,14 @@ export class ReadProofs {
 
   /** Watches the end of the log from now on, unless it does so already or nobody else can append. */
   watch(): void {
-    const { log, barrier } = this.#ownership;
+    const { log, barrier } = this.#parts;
     if (!this.#watching && !log.exclusive) this.#watch(barrier.mark());
   }
 
   #watch(markBefore: number): void {
-    const { barrier, retries, life } = this.#ownership;
+    const { barrier, retries, life } = this.#parts;
     this.#watching = true;
-    retries.after(this.#limits.watchIntervalMs, () => {
+    retries.after(this.#parts.watchIntervalMs, () => {
       const { service } = life;
       const isIdle = service !== undefined && service.underWay === undefined;
       const noneBegun = barrier.mark() === markBefore;

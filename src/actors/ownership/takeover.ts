@@ -22,25 +22,24 @@ import { LogError, type AppendOutcome, type LogRecord, type SealedBatch } from '
 import type { ClaimantOptions, Ownership } from './ownership.ts';
 import type { Restoration } from './restoration.ts';
 
-export type TakeoverOptions = ClaimantOptions & {
-  readonly journal: JournalFold;
-  readonly tail: JournalTail;
-  readonly appends: Appends;
-  readonly restoration: Restoration;
-  readonly mayLack?: MayLack;
-  readonly onActive: () => void;
-  readonly append: () => void;
-};
+type TakeoverParts = Ownership &
+  ClaimantOptions & {
+    readonly journal: JournalFold;
+    readonly tail: JournalTail;
+    readonly appends: Appends;
+    readonly restoration: Restoration;
+    readonly mayLack?: MayLack;
+    readonly onActive: () => void;
+    readonly append: () => void;
+  };
 
 export class Takeover {
-  readonly #ownership: Ownership;
-  readonly #options: TakeoverOptions;
+  readonly #parts: TakeoverParts;
   refolds = 0;
   #whenClaimed: ((offset: number) => void)[] = [];
 
-  constructor(ownership: Ownership, options: TakeoverOptions) {
-    this.#ownership = ownership;
-    this.#options = options;
+  constructor(parts: TakeoverParts) {
+    this.#parts = parts;
   }
 
   /** Called with the offset of the next claim that counts, unless memory is lost before. */
@@ -51,7 +50,7 @@ export class Takeover {
   // ── Replay ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async begin(): Promise<void> {
-    const { retries, findings } = this.#ownership;
+    const { retries, findings } = this.#parts;
     const { term } = retries;
     findings.statusChanged();
     const claiming = await this.#replay(undefined);
@@ -60,8 +59,7 @@ export class Takeover {
 
   /** New memory, filled from the checkpoint, then from the journal up to our claim, or as far as it goes. Undefined: it came to nothing. */
   async #replay(landed: LandedClaim | undefined): Promise<Claiming | undefined> {
-    const { life, retries, findings } = this.#ownership;
-    const { journal } = this.#options;
+    const { life, retries, findings, journal } = this.#parts;
     const { term } = retries;
     for (let attempt = 1; term === retries.term; attempt++) {
       const end = await this.#restore(landed).catch((error: unknown) => this.#notRestored(term, error));
@@ -84,8 +82,7 @@ export class Takeover {
 
   /** New memory with the rows of the last checkpoint, and the journal opened behind it. Its end; undefined: it came to nothing. */
   async #restore(landed: LandedClaim | undefined): Promise<number | undefined> {
-    const { retries, memory } = this.#ownership;
-    const { restoration, clock } = this.#options;
+    const { retries, memory, restoration, clock } = this.#parts;
     const { term } = retries;
     for (let attempt = 1; term === retries.term; attempt++) {
       const found = await this.#findStart();
@@ -104,7 +101,7 @@ export class Takeover {
       } catch (error) {
         if (term !== retries.term) return undefined;
         if (!restoration.failed(error)) throw error;
-        memory.drop(`${this.#ownership.name} waits for its database`);
+        memory.drop(`${this.#parts.name} waits for its database`);
         // Perhaps another restores as well, and each takes the fence from the other.
         await retries.giveWay(attempt, clock.monoMs() - beganMs);
       }
@@ -112,13 +109,9 @@ export class Takeover {
     return undefined;
   }
 
-  /**
-   * Where the fold begins, and the journal opened there. A journal that starts behind a checkpoint was trimmed behind a later one, if another
-   * has restored in between: so the database is asked again, until it tells the same.
-   */
+  /** A journal that starts behind a checkpoint was trimmed behind a later one, if another has restored: asked again until the same is told. */
   async #findStart(): Promise<{ restored: Restored | undefined; start: number; end: number } | undefined> {
-    const { retries } = this.#ownership;
-    const { journal, witness, restoration } = this.#options;
+    const { retries, journal, witness, restoration } = this.#parts;
     const { term } = retries;
     for (let before: Restored | undefined; ;) {
       // Without a database nothing is waited for.
@@ -135,20 +128,19 @@ export class Takeover {
 
   /** The journal, or what is behind the checkpoint, begins behind our claim: only an owner brings that about, and it has claimed since. */
   #overtaken({ own }: LandedClaim, start: number): undefined {
-    const { position, findings } = this.#ownership;
+    const { position, findings } = this.#parts;
     findings.lost(unnamedOwner(Math.max(position.cursor.epoch, own.epoch + 1), position.last?.offset ?? start));
   }
 
   #notRestored(term: number, error: unknown): undefined {
-    if (error instanceof LogError || !this.#options.restoration.usesCheckpoints) throw error;
-    if (term === this.#ownership.retries.term)
-      this.#ownership.findings.fail(`its checkpoint cannot be restored: ${errorText(error)}`, error);
+    if (error instanceof LogError || !this.#parts.restoration.usesCheckpoints) throw error;
+    if (term === this.#parts.retries.term) this.#parts.findings.fail(`its checkpoint cannot be restored: ${errorText(error)}`, error);
   }
 
   async #fold(landed: LandedClaim): Promise<void> {
-    const { retries } = this.#ownership;
+    const { retries } = this.#parts;
     const { term } = retries;
-    const trouble = await this.#options.journal.to(landed.offset + 1);
+    const trouble = await this.#parts.journal.to(landed.offset + 1);
     if (term !== retries.term || trouble === undefined) return;
     if (!this.#isOvertaken(trouble)) return this.#notFolded(trouble);
     this.#dropMemory(trouble.found);
@@ -157,17 +149,17 @@ export class Takeover {
 
   /** Whoever restored behind us has what is to be loaded; or wrote a checkpoint, or what counts again, and trimmed behind it: it is begun anew. */
   #isOvertaken(trouble: FoldTrouble): trouble is Extract<FoldTrouble, { readonly kind: 'trimmed' | 'fenced' }> {
-    const { restoration, mayLack } = this.#options;
+    const { restoration, mayLack } = this.#parts;
     return trouble.kind === 'fenced' || (trouble.kind === 'trimmed' && (restoration.usesCheckpoints || mayLack !== undefined));
   }
 
   #notFolded(trouble: FoldTrouble): undefined {
-    if (trouble.kind === 'unreadable') this.#ownership.findings.fail(trouble.reason, trouble.error);
-    else this.#ownership.findings.vanished(trouble.found);
+    if (trouble.kind === 'unreadable') this.#parts.findings.fail(trouble.reason, trouble.error);
+    else this.#parts.findings.vanished(trouble.found);
   }
 
   #dropMemory(why: string): void {
-    const { life, memory, name } = this.#ownership;
+    const { life, memory, name } = this.#parts;
     life.enter('refold', { state: 'restoring' });
     this.refolds += 1;
     memory.drop(`${name} reads its journal again: ${why}`);
@@ -175,18 +167,17 @@ export class Takeover {
 
   // ── Claims ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  claim(claiming: Claiming, epoch = this.#ownership.position.cursor.epoch + 1): void {
-    const ownerNonce = this.#options.random.nonce();
+  claim(claiming: Claiming, epoch = this.#parts.position.cursor.epoch + 1): void {
+    const ownerNonce = this.#parts.random.nonce();
     claiming.ownNonces.add(ownerNonce);
-    claiming.claim = { kind: 'wanted', own: { epoch, claim: { ownerNonce, owner: this.#options.owner } } };
-    this.#options.append();
+    claiming.claim = { kind: 'wanted', own: { epoch, claim: { ownerNonce, owner: this.#parts.owner } } };
+    this.#parts.append();
   }
 
   seal(claiming: Claiming): SealedBatch | undefined {
     if (claiming.claim.kind !== 'wanted') return undefined;
     const { own } = claiming.claim;
-    const { claims, clock } = this.#options;
-    const { position, barrier } = this.#ownership;
+    const { claims, clock, position, barrier } = this.#parts;
     const records = [claimRecord(claims, own.claim, own.epoch, position.nowMs(clock))];
     const proof = barrier.beginProof();
     claiming.claim = { kind: 'sent', own, proof };
@@ -195,7 +186,7 @@ export class Takeover {
 
   settle(claiming: Claiming, outcome: AppendOutcome): void {
     const { claim } = claiming;
-    const { position, logger, findings } = this.#ownership;
+    const { position, logger, findings } = this.#parts;
     // The outcome of an append that was given up: what became of it, the log will tell.
     if (claim.kind !== 'sent' || outcome.generation !== claim.proof) return;
     switch (outcome.kind) {
@@ -221,7 +212,7 @@ export class Takeover {
 
   /** It is in the log neither now nor later: the same claim once more. */
   #refused(claiming: Claiming, { own }: SentClaim, reason: string, denied: boolean): void {
-    const { life, trouble, findings } = this.#ownership;
+    const { life, trouble, findings } = this.#parts;
     if (denied && !life.hasServed) return findings.fail(`the log cannot be written: ${reason}`, undefined);
     trouble.refused(reason);
     claiming.claim = { kind: 'wanted', own };
@@ -230,7 +221,7 @@ export class Takeover {
 
   /** A claim whose fate is unknown is followed by a higher one; unless a rival is at work, who must not be fenced in turn. */
   async #claimAgain(claiming: Claiming, epoch: number): Promise<void> {
-    const { log, partition, retries, position, findings } = this.#ownership;
+    const { log, partition, retries, position, findings } = this.#parts;
     const { term } = retries;
     claiming.unanswered += 1;
     await retries.backOff(claiming.unanswered);
@@ -238,7 +229,7 @@ export class Takeover {
     const stretch = await retries.persist(async () => {
       const { end } = await log.bounds(partition);
       if (end < position.cursor.offset) return 'vanished';
-      return this.#options.tail.stretch(end, [], claiming.ownNonces);
+      return this.#parts.tail.stretch(end, [], claiming.ownNonces);
     });
     if (term !== retries.term || stretch === undefined) return;
     if (stretch === 'vanished') return findings.vanished('the log is shorter');
@@ -249,7 +240,7 @@ export class Takeover {
 
   /** Our claim is in the log: what stands before it is final. */
   async #landed(claiming: Claiming, landed: LandedClaim): Promise<void> {
-    const { retries, position, findings } = this.#ownership;
+    const { retries, position, findings } = this.#parts;
     const { term } = retries;
     let again: readonly (readonly LogRecord[])[] = [];
     if (claiming.doubt === undefined) await this.#fold(landed);
@@ -262,13 +253,13 @@ export class Takeover {
   }
 
   async #settle({ ownNonces }: Claiming, doubt: Doubt, landed: LandedClaim): Promise<readonly (readonly LogRecord[])[]> {
-    const { retries, position, memory, logger, findings } = this.#ownership;
+    const { retries, position, memory, logger, findings } = this.#parts;
     const { term } = retries;
-    const stretch = await retries.persist(() => this.#options.tail.stretch(landed.offset + 1, doubt.sent, ownNonces));
+    const stretch = await retries.persist(() => this.#parts.tail.stretch(landed.offset + 1, doubt.sent, ownNonces));
     if (term !== retries.term || stretch === undefined) return [];
     const settlement = settleDoubt(stretch, doubt, landed.own);
     if (settlement.kind !== 'vanished' && stretch.found !== undefined) {
-      this.#options.appends.confirm(doubt.sent, stretch.found);
+      this.#parts.appends.confirm(doubt.sent, stretch.found);
       memory.releaseAll(() => term !== retries.term);
       if (term !== retries.term) return [];
     }
@@ -296,7 +287,7 @@ export class Takeover {
   }
 
   #activate(landed: LandedClaim, again: readonly (readonly LogRecord[])[]): void {
-    const { life, position, barrier, trouble, memory, logger, findings } = this.#ownership;
+    const { life, position, barrier, trouble, memory, logger, findings } = this.#parts;
     const { now } = life;
     assert(now.state === 'claiming', 'a claim is followed by service');
     life.enter('claimed', { state: 'active', service: { underWay: undefined, suspect: false, again: [...again] } });
@@ -308,7 +299,7 @@ export class Takeover {
       logger.debug('ownership taken', { epoch, offset });
       memory.activated(epoch);
     }
-    this.#options.onActive();
+    this.#parts.onActive();
     for (const claimed of this.#whenClaimed.splice(0)) claimed(landed.offset);
   }
 }

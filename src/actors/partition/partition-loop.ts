@@ -333,10 +333,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     }
   }
 
-  /**
-   * Memory stays, and what is decided is committed once the log answers: whoever waits for that cannot be told what will be. Whatever is
-   * not decided is refused, as is what is asked from now on. The actor's own commands wait.
-   */
+  /** Memory stays, and what is decided is committed once the log answers. What is not is refused, as is what comes now. The actor's own waits. */
   #refuseWhileSilent(message: string, seconds: number): void {
     // The log itself tells people about its outages, for all partitions together.
     this.#logger.debug('the log does not answer: waiting callers get UNAVAILABLE', { seconds });

@@ -1,14 +1,14 @@
 /** What is not declared here cannot be emitted. Names and tags are the operations guide's; all have `service_name` and `service_role`. */
-type Declaration = {
-  readonly kind: 'counter' | 'gauge' | 'timer';
-  readonly tags: readonly string[];
-  readonly help: string;
-};
+type Declaration = { readonly kind: 'counter' | 'gauge' | 'timer'; readonly tags: readonly string[]; readonly help: string };
 
 const ofCall = ['operation', 'namespace'] as const;
 const ofPersistence = ['operation', 'db_kind', 'namespace'] as const;
 const ofTask = ['operation', 'task_type', 'namespace'] as const;
 
+const ofClusters = ['source_cluster', 'target_cluster'] as const;
+const ofCallback = ['namespace', 'outcome'] as const;
+
+const replicationCounter = (help: string) => ({ kind: 'counter', tags: ['operation'], help }) as const;
 const errorCounter = (help: string) => ({ kind: 'counter', tags: ofCall, help }) as const;
 
 export const declarations = {
@@ -54,37 +54,17 @@ export const declarations = {
   task_terminal_failures: { kind: 'counter', tags: ofTask, help: 'Tasks that failed for good and are about to become dead letters.' },
   task_dlq_failures: { kind: 'counter', tags: ofTask, help: 'Dead letters that no queue accepted.' },
   task_dlq_latency: { kind: 'timer', tags: ofTask, help: 'How long a queue took to accept a dead letter.' },
-  replication_dlq_enqueue_failed: {
-    kind: 'counter',
-    tags: ['operation'],
-    help: 'Dead letters of replication that their queue did not accept.',
-  },
-  replication_dlq_non_empty: {
-    kind: 'counter',
-    tags: ['operation'],
-    help: 'Checks, one every 5 min, that found dead letters of replication.',
-  },
-  replication_dlq_max_level: {
-    kind: 'gauge',
-    tags: ['source_cluster', 'target_cluster'],
-    help: 'The highest message id among dead letters of replication.',
-  },
-  replication_dlq_ack_level: {
-    kind: 'gauge',
-    tags: ['source_cluster', 'target_cluster'],
-    help: 'The message id up to which no dead letter of replication is left.',
-  },
+  replication_dlq_enqueue_failed: replicationCounter('Dead letters of replication that their queue did not accept.'),
+  replication_dlq_non_empty: replicationCounter('Checks, one every 5 min, that found dead letters of replication.'),
+  replication_dlq_max_level: { kind: 'gauge', tags: ofClusters, help: 'The highest message id among dead letters of replication.' },
+  replication_dlq_ack_level: { kind: 'gauge', tags: ofClusters, help: 'The message id up to which no dead letter of replication is left.' },
   namespace_replication_dlq_enqueue_requests: {
     kind: 'counter',
     tags: ['namespace', 'replicationTaskType'],
     help: 'Dead letters of namespace replication.',
   },
-  callback_outbound_requests: {
-    kind: 'counter',
-    tags: ['namespace', 'outcome'],
-    help: 'Attempts to deliver completion callbacks of workflows.',
-  },
-  callback_outbound_latency: { kind: 'timer', tags: ['namespace', 'outcome'], help: 'How long attempts at completion callbacks took.' },
+  callback_outbound_requests: { kind: 'counter', tags: ofCallback, help: 'Attempts to deliver completion callbacks of workflows.' },
+  callback_outbound_latency: { kind: 'timer', tags: ofCallback, help: 'How long attempts at completion callbacks took.' },
   perdure_dlq_messages: { kind: 'gauge', tags: ['task_category', 'source_cluster', 'state'], help: 'Dead letters of a queue by state.' },
   perdure_dlq_oldest_age_seconds: { kind: 'gauge', tags: ['task_category', 'source_cluster'], help: 'Age of the oldest open dead letter.' },
   perdure_dlq_resolved: { kind: 'counter', tags: ['task_category', 'how'], help: 'Dead letters that were merged or purged.' },

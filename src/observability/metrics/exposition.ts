@@ -40,7 +40,7 @@ export async function exposition(metrics: MetricsRegistry, naming: MetricsNaming
 function exposedMetric(name: MetricName, series: Iterable<Series>, boundsMs: readonly number[], naming: MetricsNaming): Exposed {
   const { kind, help } = declarations[name];
   const fullName = metricName(name, naming);
-  const perUnit = inSeconds(naming) ? 1_000 : 1;
+  const perUnit = naming.framework === 'tally' || naming.recordTimerInSeconds ? 1_000 : 1;
   const values: Value[] = [];
   for (const { tags, cell } of series) {
     const labels = labelsOf(tags, naming);
@@ -84,10 +84,6 @@ function suffix(name: MetricName, naming: MetricsNaming): string {
     case 'timer':
       return naming.withoutUnitSuffix ? '' : naming.recordTimerInSeconds ? '_seconds' : '_milliseconds';
   }
-}
-
-function inSeconds({ framework, recordTimerInSeconds }: MetricsNaming): boolean {
-  return framework === 'tally' || recordTimerInSeconds;
 }
 
 function labelsOf(own: Readonly<Record<string, string>>, { tags, excludeTags }: MetricsNaming): Readonly<Record<string, string>> {

@@ -97,9 +97,7 @@ export class MetricsRegistry {
   }
 }
 
-type Place = { readonly key: string; readonly values: readonly (readonly [tag: string, value: string])[] };
-
-function place(role: Role, name: MetricName, tags: Readonly<Record<string, string>>): Place {
+function place(role: Role, name: MetricName, tags: Readonly<Record<string, string>>) {
   const values = declarations[name].tags.map((tag) => [tag, tags[tag] ?? ''] as const);
   return { key: JSON.stringify([role, ...values.map(([, value]) => value)]), values };
 }

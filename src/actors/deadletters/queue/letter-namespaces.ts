@@ -2,11 +2,10 @@
  * In which namespaces the task of a letter is executed: in its own if they are there, else in those that have their names by now. What this
  * process has folded of the registry may lag behind, so what it does not know is looked for once more, behind the barrier of the cluster's partition.
  */
-import { ownWork } from '../../asks/asks.ts';
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 import type { LetterTask } from '../../../deadletters/letter.ts';
 import type { PendingTask } from '../../../history/run/tasks.ts';
-import type { Asker } from '../../asks/router.ts';
+import { clusterSynced, type Asker } from '../../asks/router.ts';
 import type { Clock } from '../../../ports/machine.ts';
 
 export type LetterNamespacesOptions = {
@@ -22,8 +21,6 @@ export type InNamespaces =
   | { readonly kind: 'gone'; readonly namespace: string }
   | { readonly kind: 'unknown' };
 
-const ANSWER_TIMEOUT_MS = 10_000;
-
 export class LetterNamespaces {
   readonly #options: LetterNamespacesOptions;
 
@@ -34,7 +31,8 @@ export class LetterNamespaces {
   async resolve(letter: LetterTask, task: PendingTask): Promise<InNamespaces> {
     const known = this.#resolveNow(letter, task);
     if (known.kind !== 'gone') return known;
-    return (await this.#readAfresh()) ? this.#resolveNow(letter, task) : { kind: 'unknown' };
+    const { asker, clock } = this.#options;
+    return (await clusterSynced(asker, clock)) ? this.#resolveNow(letter, task) : { kind: 'unknown' };
   }
 
   isThere(namespaceId: string): boolean {
@@ -60,13 +58,6 @@ export class LetterNamespaces {
     if (this.isThere(id)) return id;
     const byName = name === '' ? undefined : this.#options.registry.view.namespaceByName(name);
     return byName === undefined || byName.state === 'deleted' ? undefined : byName.id;
-  }
-
-  async #readAfresh(): Promise<boolean> {
-    const { asker, clock } = this.#options;
-    return await new Promise((resolve) => {
-      asker.askCluster({ kind: 'syncCluster' }, ownWork(clock.monoMs() + ANSWER_TIMEOUT_MS), ({ kind }) => resolve(kind === 'done'));
-    });
   }
 }
 

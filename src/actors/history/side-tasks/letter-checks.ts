@@ -9,7 +9,7 @@ import { ownWork } from '../../asks/asks.ts';
 import type { DeadLetterRequest } from '../../../deadletters/letter-commands.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
 import { checkedCategories, type CheckedCategory } from '../../../history/tasks/checked-letters.ts';
-import type { Asker, DeadLetterAnswer } from '../../asks/router.ts';
+import { clusterSynced, type Asker, type DeadLetterAnswer } from '../../asks/router.ts';
 import type { Clock } from '../../../ports/machine.ts';
 import { SideRoom } from './side-room.ts';
 import type { LetterCheckTask, SideAnswer, SideRunner } from './side-tasks.ts';
@@ -40,9 +40,9 @@ async function check({ key, taskId }: LetterCheckTask, options: LetterChecksOpti
 }
 
 async function mayHold(category: CheckedCategory, key: RunKey, options: LetterChecksOptions): Promise<boolean> {
-  const { queueNumberOf } = options;
+  const { queueNumberOf, router, clock } = options;
   // What this process has folded of the queues may lag behind.
-  if (queueNumberOf(category) === undefined && !(await readQueues(options))) return true;
+  if (queueNumberOf(category) === undefined && !(await clusterSynced(router, clock))) return true;
   const queue = queueNumberOf(category);
   if (queue === undefined) return false;
   const found = await ask(queue, { kind: 'findLetters', condition: ofRun(key), afterMessageId: -1, max: 1 }, options);
@@ -58,12 +58,6 @@ function ask<Request extends DeadLetterRequest>(
   { router, clock }: LetterChecksOptions,
 ): Promise<DeadLetterAnswer<Request>> {
   return new Promise((resolve) => router.askDeadLetters(queue, request, ownWork(clock.monoMs() + ASK_TIMEOUT_MS), resolve));
-}
-
-function readQueues({ router, clock }: LetterChecksOptions): Promise<boolean> {
-  return new Promise((resolve) => {
-    router.askCluster({ kind: 'syncCluster' }, ownWork(clock.monoMs() + ASK_TIMEOUT_MS), ({ kind }) => resolve(kind === 'done'));
-  });
 }
 
 function ofRun({ workflowId, runId }: RunKey) {
