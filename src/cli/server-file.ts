@@ -4,7 +4,7 @@ import { inFileOrder, renderProblems, type Problem } from '../config/problem.ts'
 import { readConfigFile } from '../config/read-file.ts';
 import { settingsOf, type FileSettings } from '../config/settings.ts';
 import { usageError } from './cli-error.ts';
-import { errorMessage } from '../kernel/error-text.ts';
+import { errorCode, errorMessage } from '../kernel/error-text.ts';
 import type { Io } from './io.ts';
 
 export type ServerFile = { readonly settings: FileSettings | undefined; readonly problems: readonly Problem[] };
@@ -37,8 +37,7 @@ export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EISDIR')
+    if (errorCode(error) === 'EISDIR')
       throw usageError(`${file} is a folder`, { next: `Name the file in it, such as ${file.replace(/\/$/, '')}/server.yaml.` });
     throw usageError(`can't read ${file}`, { why: errorMessage(error), next: 'Check the name and the permissions.' });
   }

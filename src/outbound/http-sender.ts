@@ -11,7 +11,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import type { CallbackUrl } from '../kernel/callback-address.ts';
-import { asError } from '../kernel/error-text.ts';
+import { asError, errorCode } from '../kernel/error-text.ts';
 import { type DeliveryOutcome, outcomeOf, outcomeOfStatus } from './completion-answer.ts';
 import { Lookups } from './lookups.ts';
 import { isPublicAddress } from './public-addresses.ts';
@@ -166,7 +166,7 @@ const ownShortages: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EADDRNOT
 function failed(thrown: unknown): DeliveryOutcome {
   const error = asError(thrown);
   if (error instanceof PrivateAddress) return { kind: 'refused', errorType: error.name, message: error.message };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const code = errorCode(error) ?? error.name;
   const message = error.message.slice(0, senderLimits.errorMessageCharsMax);
   return { kind: isOwnShortage(error) ? 'full' : 'failed', errorType: code, message: message === '' ? code : message };
 }
@@ -174,8 +174,9 @@ function failed(thrown: unknown): DeliveryOutcome {
 /** Each of several addresses that were tried has to say so: the code of them all is that of the first. */
 function isOwnShortage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isOwnShortage);
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
+  const code = errorCode(error);
+  if (!(error instanceof Error) || code === undefined) return false;
   // Without IPv6 on this machine, each destination has this code that has such addresses alone, and for ever.
-  if (error.code === 'EADDRNOTAVAIL' && 'address' in error && isIP(String(error.address)) === 6) return false;
-  return ownShortages.has(error.code);
+  if (code === 'EADDRNOTAVAIL' && 'address' in error && isIP(String(error.address)) === 6) return false;
+  return ownShortages.has(code);
 }

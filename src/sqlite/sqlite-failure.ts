@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { errorMessage } from '../kernel/error-text.ts';
+import { errorCode, errorMessage } from '../kernel/error-text.ts';
 import { type KindOfFile, kindsOfFile } from './whose-file.ts';
 
 /** Primary result codes of SQLite that have a meaning of their own here (sqlite.org/rescode.html). */
@@ -70,7 +70,7 @@ function primaryCode(error: unknown): number | undefined {
 
 /** A value that node:sqlite cannot bind: a bigint beyond 64 bits, something that is no value of SQLite. */
 function isAboutAnArgument(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && argumentCodes.has(error.code);
+  return argumentCodes.has(errorCode(error) ?? '');
 }
 
 const argumentCodes: ReadonlySet<string> = new Set(['ERR_INVALID_ARG_TYPE', 'ERR_INVALID_ARG_VALUE', 'ERR_OUT_OF_RANGE']);

@@ -7,7 +7,7 @@ import { portRoles, type PortRole } from '../../config/role-ports.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { perdureBuild } from '../../config/version.ts';
 import { boundHeapGrowth, boundThreadHeaps, HeapWatch, heapUse } from '../../observability/heap-watch.ts';
-import { asError } from '../../kernel/error-text.ts';
+import { asError, errorCode } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { CliError, failure } from '../cli-error.ts';
 import { incompleteInstallation } from '../incomplete-installation.ts';
@@ -220,7 +220,7 @@ function startFailure(error: unknown): Error {
 
 function listenFailure(error: unknown, { role, host, port }: Wanted, setBy: AddressSetBy): Error {
   if (!(error instanceof Error)) return failure(`can't listen on ${hostPort(host, port)}: ${String(error)}`);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = errorCode(error) ?? '';
   if (hostErrors.has(code)) {
     return failure(`can't listen on ${host}: ${error.message}`, {
       next: `Choose an address of this machine, or 0.0.0.0 for all of them, with ${setBy(role).host}.`,

@@ -1,13 +1,13 @@
 /** What PostgreSQL, or the way to it, said: as the port's error, with what was found and what to do. */
 import { DatabaseError } from '../database-port.ts';
-import { errorMessage } from '../../kernel/error-text.ts';
+import { errorCode, errorMessage } from '../../kernel/error-text.ts';
 import { nameOf } from './names.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
 
 /** SQLSTATE of what the server itself said; undefined: the connection broke, or never was. */
 function sqlState(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E') ? code : undefined;
+  const code = errorCode(error) ?? '';
+  return /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E') ? code : undefined;
 }
 
 /** Whether the server keeps the connection after this error: after any other nobody knows in what state it is. */
@@ -104,7 +104,7 @@ function wayFailure(
   { timeoutMs, tls }: PostgresOptions,
   failure: (code: DatabaseError['code'], words: string) => DatabaseError,
 ): DatabaseError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = errorCode(error) ?? '';
   const said = reasonOf(error);
   if (/does not support SSL/.test(said)) {
     return failure('misconfigured', 'offers no TLS; turn it on there (ssl = on), or leave perdure.postgres.tls out');

@@ -6,6 +6,7 @@
 import type { ClusterSnapshot } from '../../../cluster/cluster-state.ts';
 import { thrownError, type TaskFailure } from '../../../deadletters/task-failure.ts';
 import type { Archiver } from '../../../ports/archiver.ts';
+import { errorCode } from '../../../kernel/error-text.ts';
 import type { RunKey } from '../../../kernel/run-key.ts';
 import type { HistoryRequest } from '../../../history/commands/history-commands.ts';
 import { historyShardOf } from '../../../kernel/shard.ts';
@@ -122,7 +123,8 @@ const passing: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EBU
 
 /** A full or read-only folder is an operator's to mend: it counts, and in an hour the task is a letter. */
 function fileFailure(error: unknown): TaskFailure {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const said = thrownError(error);
-  return passing.has(code) ? { kind: 'notYet', why: 'rateLimited', error: said } : { kind: 'failed', by: 'dependency', error: said };
+  return passing.has(errorCode(error) ?? '')
+    ? { kind: 'notYet', why: 'rateLimited', error: said }
+    : { kind: 'failed', by: 'dependency', error: said };
 }
