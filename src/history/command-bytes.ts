@@ -19,12 +19,8 @@ export function completionBytes(command: CompleteWorkflowTask): number {
   return bytes;
 }
 
-export function definitionBytes({
-  definition,
-  memo,
-  searchAttributes,
-}: Pick<StartBatch, 'definition' | 'memo' | 'searchAttributes'>): number {
-  return definition.length + size(memo) + size(searchAttributes);
+export function definitionBytes(begun: Pick<StartBatch, 'definition' | 'memo' | 'searchAttributes'>): number {
+  return begun.definition.length + size(begun.memo) + size(begun.searchAttributes);
 }
 
 export function startBytes(start: StartAttributes): number {

@@ -200,19 +200,16 @@ function applyOf<Type extends WorkflowCommand['type']>(type: Type): Apply<Type> 
 function startEagerly({ run, request, eager }: Completion): readonly StartedActivityTask[] {
   const tasks: StartedActivityTask[] = [];
   if (!isRunning(run.run)) return tasks;
+  const { pollRequestId: requestId, identity, workerVersion } = request;
   for (const scheduledEventId of eager) {
     if (!run.run.activities.has(scheduledEventId)) continue;
-    writeActivityStarted(run, scheduledEventId, request.pollRequestId, request.identity, request.workerVersion);
+    writeActivityStarted(run, { scheduledEventId, requestId, identity, workerVersion });
     tasks.push(describeStartedActivity(run.run, pendingActivity(run, scheduledEventId)));
   }
   return tasks;
 }
 
-function scheduleNext(
-  run: RunDraft,
-  request: CompleteWorkflowTask,
-  originalScheduledTimeMs: number | undefined,
-): StartedWorkflowTask | undefined {
+function scheduleNext(run: RunDraft, request: CompleteWorkflowTask, originalScheduledTimeMs?: number): StartedWorkflowTask | undefined {
   const inline = request.returnNewWorkflowTask;
   scheduleWorkflowTask(run, { jitter: request.jitter, dispatch: !inline, originalScheduledTimeMs });
   if (!inline) return undefined;

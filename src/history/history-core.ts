@@ -56,7 +56,6 @@ export type HandledHistory = Handled<HistoryRecord, HistoryReply, HistoryEffect>
 const noKey: Partial<RunKey> = {};
 
 export class HistoryCore {
-  readonly #wire: HistoryWire;
   readonly #shard: Shard;
   readonly #parts: ShardParts;
   readonly #stateWire: StateWire | undefined;
@@ -66,7 +65,6 @@ export class HistoryCore {
   readonly #volatile: Volatile = emptyVolatile();
 
   constructor({ wire, limits, archives = () => false, stateWire }: HistoryCoreOptions) {
-    this.#wire = wire;
     this.#shard = new Shard(stateWire);
     this.#stateWire = stateWire;
     const { changes } = this.#shard;
@@ -103,7 +101,7 @@ export class HistoryCore {
   }
 
   evolve(record: HistoryRecord): void {
-    evolve(this.#shard, record, this.#wire);
+    evolve(this.#shard, record, this.#parts.wire);
     const { finished } = this.#volatile;
     if (finished.size > 0) for (const taskId of record.finishedTaskIds) finished.delete(taskId);
   }
@@ -185,7 +183,7 @@ export class HistoryCore {
   installLoaded(loaded: readonly Loaded[], begunAt: number): boolean {
     assert(this.#stateWire !== undefined, 'rows are read with their codec');
     if (this.changes.retirements !== begunAt) return false;
-    const wires = { wire: this.#wire, stateWire: this.#stateWire };
+    const wires = { wire: this.#parts.wire, stateWire: this.#stateWire };
     for (const each of loaded) installLoaded(this.#shard, each, wires);
     return true;
   }

@@ -23,11 +23,7 @@ function mutableStateBytes({ attemptBytes, bufferedBytes, memo, searchAttributes
 
 /** Too many events are buffered: the started workflow task fails, and the next one brings them to a worker. */
 function endBuffering(run: RunDraft): void {
-  writeWorkflowTaskFailed(run, {
-    cause: workflowTaskFailedCause.forceCloseCommand,
-    failure: undefined,
-    identity: 'history-service',
-    binaryChecksum: '',
-  });
+  const { forceCloseCommand: cause } = workflowTaskFailedCause;
+  writeWorkflowTaskFailed(run, { cause, failure: undefined, identity: 'history-service', binaryChecksum: '' });
   scheduleWorkflowTask(run);
 }

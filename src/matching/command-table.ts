@@ -137,11 +137,8 @@ function describe<T>({ queues, decision }: Host<T>, command: Of<'describeTaskQue
   decision.reply(askId, queues.describe(command.queue));
 }
 
-function reconfigure<T>(
-  { queues, configs, polls }: Host<T>,
-  command: Of<'updateTaskQueueConfig' | 'configurePartition'>,
-  askId: number,
-): void {
+function reconfigure<T>(host: Host<T>, command: Of<'updateTaskQueueConfig' | 'configurePartition'>, askId: number): void {
+  const { queues, configs, polls } = host;
   const isNews = command.kind === 'configurePartition' ? configs.hear(command, askId) : configs.update(command, askId);
   const queue = isNews ? queues.find(command.queue) : undefined;
   if (queue !== undefined && configs.apply(queue)) polls.rateChanged(queue);

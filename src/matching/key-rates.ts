@@ -1,8 +1,7 @@
 /**
- * The rate limit of each fairness key of a queue: one rate for all keys, times the weight of each. Tasks that name no key share one bucket, as in
- * Temporal. A key that was quiet until its bucket is full again is forgotten, for a new bucket is full. Past `keyBucketsPerQueueMax`, the bucket of
- * this queue that was used last longest ago is forgotten. So it is where the host has too many, unless the namespace has fewer than its even share:
- * else the keys of one namespace would end the rates of all others. A queue keeps its last bucket in any case.
+ * The rate of each fairness key of a queue: one for all, times the key's weight. Tasks without a key share one bucket, as in Temporal. A bucket that
+ * is full again is forgotten, for a new one is full. Past `keyBucketsPerQueueMax` the one that was used last longest ago goes, as where the host has
+ * too many, unless the namespace has less than its even share: else it would end the rates of others. A queue keeps its last one in any case.
  */
 import type { Tally } from '../kernel/tally.ts';
 import type { MatchingLimits } from './matching-limits.ts';

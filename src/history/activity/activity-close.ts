@@ -49,9 +49,9 @@ export function completeActivityTask(draft: Draft, command: CompleteActivityTask
   const { identity, result } = command;
   const changing = draft.open(run);
   // Known by its id, it may be completed by someone who never polled for it.
-  if (activity.startedTimeMs === 0) writeActivityStarted(changing, scheduledEventId, '', identity, undefined);
+  if (activity.startedTimeMs === 0) writeActivityStarted(changing, { scheduledEventId, requestId: '', identity, workerVersion: undefined });
   if (result !== undefined && result.length > draft.limits.blobBytesMax) {
-    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Complete result exceeds size limit.'), identity);
+    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Complete result exceeds size limit.'), { identity });
     return { kind: 'done' };
   }
   const startedEventId = writeStartedEvent(changing, scheduledEventId);
@@ -68,7 +68,7 @@ export function failActivityTask(draft: Draft, command: FailActivityTask): Histo
   const { scheduledEventId } = found.activity;
   const tooLarge = command.failure !== undefined && command.failure.bytes.length > draft.limits.blobBytesMax;
   const failure = tooLarge ? serverFailure(draft, 'Failure exceeds size limit.') : withFewCauses(draft, command.failure);
-  failOrRetry(changing, scheduledEventId, failure, command.identity, command.lastHeartbeatDetails);
+  failOrRetry(changing, scheduledEventId, failure, command);
   return { kind: 'done' };
 }
 
@@ -83,18 +83,13 @@ export function cancelActivityTask(draft: Draft, command: CancelActivityTask): H
   const { scheduledEventId } = activity;
   const changing = draft.open(run);
   if (command.details !== undefined && command.details.length > draft.limits.blobBytesMax) {
-    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Cancel details exceed size limit.'), command.identity);
+    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Cancel details exceed size limit.'), command);
     return { kind: 'done' };
   }
   const startedEventId = writeStartedEvent(changing, scheduledEventId);
-  changing.addOrBuffer('activityTaskCanceled', {
-    details: command.details,
-    latestCancelRequestedEventId: activity.cancelRequestedEventId,
-    scheduledEventId,
-    startedEventId,
-    identity: command.identity,
-    workerVersion: undefined,
-  });
+  const { details, identity } = command;
+  const ended = { scheduledEventId, startedEventId, identity, workerVersion: undefined };
+  changing.addOrBuffer('activityTaskCanceled', { ...ended, details, latestCancelRequestedEventId: activity.cancelRequestedEventId });
   tellEnd(changing, activity);
   return { kind: 'done' };
 }
@@ -106,16 +101,12 @@ export function recordActivityHeartbeat(draft: Draft, command: RecordActivityHea
   const { scheduledEventId, cancelRequestedEventId, operations } = found.activity;
   const changing = draft.open(found.run);
   if (command.details !== undefined && command.details.length > draft.limits.blobBytesMax) {
-    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Heartbeat details exceed size limit.'), command.identity);
+    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Heartbeat details exceed size limit.'), command);
     return { kind: 'heartbeat', cancelRequested: true, activityPaused: false, activityReset: false };
   }
   changing.addFact({ kind: 'activityHeartbeat', scheduledEventId, details: command.details });
-  return {
-    kind: 'heartbeat',
-    cancelRequested: cancelRequestedEventId !== 0,
-    activityPaused: operations?.pause !== undefined,
-    activityReset: operations?.resetRequested ?? false,
-  };
+  const activityReset = operations?.resetRequested ?? false;
+  return { kind: 'heartbeat', cancelRequested: cancelRequestedEventId !== 0, activityPaused: isPaused(found.activity), activityReset };
 }
 
 const noFacts: FailureFacts = { kind: 'none', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' };
@@ -131,14 +122,11 @@ function withFewCauses(draft: Draft, failure: OpaqueFailure | undefined): Opaque
   return bytes === failure.bytes ? failure : { facts: failure.facts, bytes };
 }
 
-/** `lastDetails`: for the next attempt, if there is one. */
-function failOrRetry(
-  run: RunDraft,
-  scheduledEventId: number,
-  failure: OpaqueFailure | undefined,
-  identity: string,
-  lastDetails?: Uint8Array,
-): void {
+/** `lastHeartbeatDetails`: for the next attempt, if there is one. */
+type Failing = Pick<FailActivityTask, 'identity'> & Partial<Pick<FailActivityTask, 'lastHeartbeatDetails'>>;
+
+function failOrRetry(run: RunDraft, scheduledEventId: number, failure: OpaqueFailure | undefined, by: Failing): void {
+  const { identity, lastHeartbeatDetails: lastDetails } = by;
   const activity = pendingActivity(run, scheduledEventId);
   const decision = decideRetry(activity, failure?.facts ?? noFacts, run.draft.nowMs);
   if (decision.retry) {
@@ -149,14 +137,8 @@ function failOrRetry(
     return;
   }
   const startedEventId = writeStartedEvent(run, scheduledEventId);
-  run.addOrBuffer('activityTaskFailed', {
-    failure: failure?.bytes,
-    scheduledEventId,
-    startedEventId,
-    identity,
-    retryState: decision.retryState,
-    workerVersion: undefined,
-  });
+  const ended = { scheduledEventId, startedEventId, identity, workerVersion: undefined, retryState: decision.retryState };
+  run.addOrBuffer('activityTaskFailed', { ...ended, failure: failure?.bytes });
   tellEnd(run, activity);
 }
 
@@ -187,16 +169,9 @@ export function writeStartedEvent(run: RunDraft, scheduledEventId: number): numb
   const activity = pendingActivity(run, scheduledEventId);
   endTasks(run, scheduledEventId);
   if (activity.startedTimeMs === 0) return 0;
-  const attributes = {
-    scheduledEventId,
-    identity: activity.identity,
-    requestId: activity.requestId,
-    attempt: activity.attempt,
-    lastFailure: activity.lastFailure,
-    workerVersion: activity.workerVersion,
-    buildIdRedirectCounter: 0,
-  };
-  return run.addOrBuffer('activityTaskStarted', attributes, { timeMs: activity.startedTimeMs });
+  const { identity, requestId, attempt, lastFailure, workerVersion, startedTimeMs: timeMs } = activity;
+  const attributes = { scheduledEventId, identity, requestId, attempt, lastFailure, workerVersion, buildIdRedirectCounter: 0 };
+  return run.addOrBuffer('activityTaskStarted', attributes, { timeMs });
 }
 
 /** The workflow hears of the end; no list finds it by an activity that is over. */

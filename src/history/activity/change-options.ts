@@ -5,7 +5,7 @@ import { unreachable } from '../../kernel/assert.ts';
 import type { RetryPolicy } from '../generated/public-api.ts';
 import { retryPolicyProblem, withRetryDefaults } from '../../kernel/retry-policy.ts';
 import { sameBytes } from '../../kernel/same-bytes.ts';
-import type { HistoryLimits } from '../run/history-limits.ts';
+import type { Draft } from '../draft/draft.ts';
 import { changedPriority } from '../commands/priority.ts';
 import type { HistoryWire } from '../run/history-replies.ts';
 import type { Activity, RunView } from '../run/state.ts';
@@ -15,15 +15,9 @@ import type { ShownOptions } from '../run/activity-operations.ts';
 import { activityType, areSameTexts, optionsOf } from '../run/activity-options.ts';
 import { normalisedTimeouts, timeoutProblem } from './schedule-activity.ts';
 
-type Rules = { readonly wire: HistoryWire; readonly limits: HistoryLimits };
-
 /** A text says why they cannot be so. The rules are those of a command that schedules an activity. */
-export function changedOptions(
-  run: RunView,
-  activity: Activity,
-  change: ActivityOptionsChange,
-  { wire, limits }: Rules,
-): ShownOptions | string {
+export function changedOptions(draft: Draft, run: RunView, activity: Activity, change: ActivityOptionsChange): ShownOptions | string {
+  const { wire, limits } = draft;
   let options: ShownOptions | string = optionsOf(run, activity);
   for (const field of change.fields) {
     options = withField(options, change, field, wire);

@@ -94,7 +94,7 @@ export function updateActivityOptions(draft: Draft, command: commands.UpdateActi
   const { change } = command;
   const updates: { readonly activity: Activity; readonly options: ShownOptions | undefined }[] = [];
   for (const activity of found.activities) {
-    const options = change === undefined ? undefined : changedOptions(found.run, activity, change, draft);
+    const options = change === undefined ? undefined : changedOptions(draft, found.run, activity, change);
     if (typeof options === 'string') return rejectInvalid(options);
     updates.push({ activity, options });
   }

@@ -6,6 +6,7 @@ import { mergedPriority } from '../commands/priority.ts';
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import { attributesOf } from '../run/activity-options.ts';
 import { findRun, reject, workflowBehind } from '../run/reject.ts';
+import type { FactOf } from '../run/record.ts';
 import type { HistoryReply, StartedActivityTask } from '../run/history-replies.ts';
 import { type Activity, isRunning, type RunView } from '../run/state.ts';
 
@@ -22,20 +23,15 @@ export function startActivityTask(draft: Draft, command: StartActivityTask): His
   }
   if (isPaused(activity)) return activityTaskNotFound;
   const starting = draft.open(run);
-  writeActivityStarted(starting, command.scheduledEventId, command.pollRequestId, command.identity, command.workerVersion);
-  return describeStartedActivity(run, pendingActivity(starting, command.scheduledEventId));
+  const { scheduledEventId, pollRequestId: requestId, identity, workerVersion } = command;
+  writeActivityStarted(starting, { scheduledEventId, requestId, identity, workerVersion });
+  return describeStartedActivity(run, pendingActivity(starting, scheduledEventId));
 }
 
-export function writeActivityStarted(
-  run: RunDraft,
-  scheduledEventId: number,
-  requestId: string,
-  identity: string,
-  workerVersion: Uint8Array | undefined,
-): void {
-  run.finishTask(pendingActivity(run, scheduledEventId).dispatchTaskId);
-  run.addFact({ kind: 'activityStarted', scheduledEventId, requestId, identity, workerVersion });
-  armActivityTimer(run, scheduledEventId);
+export function writeActivityStarted(run: RunDraft, start: Omit<FactOf<'activityStarted'>, 'kind'>): void {
+  run.finishTask(pendingActivity(run, start.scheduledEventId).dispatchTaskId);
+  run.addFact({ kind: 'activityStarted', ...start });
+  armActivityTimer(run, start.scheduledEventId);
 }
 
 export function describeStartedActivity(run: RunView, activity: Activity): StartedActivityTask {

@@ -27,13 +27,9 @@ import type { BatchStepped, DescribeBatch, StartBatch, StopBatch } from '../comm
 export function startBatch(draft: Draft, command: StartBatch & RoomForRuns): HistoryReply {
   const earlier = findRun(draft.shard, { ...command.key, runId: '' });
   if (earlier !== undefined) {
-    return reject({
-      reason: 'already-started',
-      message: alreadyThere(earlier),
-      startRequestId: '',
-      runId: earlier.key.runId,
-      firstExecutionRunId: earlier.start.firstRunId,
-    });
+    const { key, start } = earlier;
+    const ids = { startRequestId: '', runId: key.runId, firstExecutionRunId: start.firstRunId };
+    return reject({ reason: 'already-started', message: alreadyThere(earlier), ...ids });
   }
   if (command.noRoom !== undefined) return reject({ reason: 'no-room', message: command.noRoom });
   const run = begin(draft, command);
@@ -53,16 +49,8 @@ function alreadyThere(run: RunView): string {
 const batchWorkflowType = 'temporal-sys-batch-workflow-protobuf';
 
 function begin(draft: Draft, { key, namespace, newRunId, identity, memo, searchAttributes, retentionMs }: StartBatch): RunDraft {
-  return beginWithoutWorker(draft, {
-    key: { ...key, runId: newRunId },
-    namespace,
-    requestId: '',
-    retentionMs,
-    workflowType: batchWorkflowType,
-    memo,
-    searchAttributes,
-    identity,
-  });
+  const own = { namespace, requestId: '', retentionMs, identity, memo, searchAttributes };
+  return beginWithoutWorker(draft, { ...own, key: { ...key, runId: newRunId }, workflowType: batchWorkflowType });
 }
 
 export function stopBatch(draft: Draft, { key, reason, identity }: StopBatch): HistoryReply {

@@ -49,15 +49,9 @@ function findStarted(parent: Sender, { target, initiatedEventId }: OutboxTaskOf<
 function notifyParent({ key, namespace, start }: Sender, { outcome }: OutboxTaskOf<'notifyParent'>): OutboxMessage | undefined {
   const { parent, firstRunId, workflowType } = start;
   if (parent === undefined) return undefined;
-  return to(parent, {
-    kind: 'recordChildClosed',
-    parent,
-    child: { workflowId: key.workflowId, runId: key.runId },
-    childFirstRunId: firstRunId,
-    childNamespace: namespace,
-    childWorkflowType: workflowType,
-    close: outcome,
-  });
+  const child = { workflowId: key.workflowId, runId: key.runId };
+  const said = { childFirstRunId: firstRunId, childNamespace: namespace, childWorkflowType: workflowType };
+  return to(parent, { kind: 'recordChildClosed', parent, child, ...said, close: outcome });
 }
 
 /** `target`: the namespace that the child asks for may have been registered again, and has another id by now. */

@@ -62,15 +62,10 @@ export function findChild(draft: Draft, command: FindChild): HistoryReply {
 }
 
 function writeChildStarted(run: RunDraft, child: Child, runId: string): void {
-  const { namespace, namespaceId, workflowId, workflowType, header } = child.attributes;
-  run.addOrBuffer('childWorkflowExecutionStarted', {
-    namespace,
-    initiatedEventId: child.initiatedEventId,
-    workflowExecution: { workflowId, runId },
-    workflowType,
-    header,
-    namespaceId,
-  });
+  const { initiatedEventId, attributes } = child;
+  const { namespace, namespaceId, workflowId, workflowType, header } = attributes;
+  const started = { namespace, initiatedEventId, workflowExecution: { workflowId, runId }, workflowType, header, namespaceId };
+  run.addOrBuffer('childWorkflowExecutionStarted', started);
 }
 
 export function recordChildClosed(draft: Draft, command: RecordChildClosed): HistoryReply {
@@ -95,15 +90,10 @@ export function recordChildClosed(draft: Draft, command: RecordChildClosed): His
 function writeChildClosed(run: RunDraft, initiatedEventId: number, command: RecordChildClosed): number {
   const child = run.run.children.get(initiatedEventId);
   assert(child !== undefined, 'a pending child closes');
-  const { close } = command;
-  const common = {
-    namespace: child.attributes.namespace,
-    workflowExecution: command.child,
-    workflowType: child.attributes.workflowType,
-    initiatedEventId,
-    startedEventId: child.startedEventId,
-    namespaceId: child.attributes.namespaceId,
-  };
+  const { close, child: workflowExecution } = command;
+  const { startedEventId, attributes } = child;
+  const { namespace, namespaceId, workflowType } = attributes;
+  const common = { namespace, workflowExecution, workflowType, initiatedEventId, startedEventId, namespaceId };
   switch (close.kind) {
     case 'completed':
       return run.addOrBuffer('childWorkflowExecutionCompleted', { ...common, result: close.result });

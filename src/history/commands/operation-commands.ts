@@ -48,8 +48,6 @@ export type ActivityOptionsChange = ActivityTimeouts & {
 
 export type ActivityOperationRequest = PauseActivity | UnpauseActivity | ResetActivity | UpdateActivityOptions;
 
-// ── Pause ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
 /** `key`: its run id '' = the current run. */
 type PauseRequest = AskedByOperator & { readonly key: RunKey };
 
@@ -58,8 +56,6 @@ export type PauseWorkflow = { readonly kind: 'pauseWorkflow' } & PauseRequest;
 
 /** Reply: Done; rejected: failed-precondition when it is not paused. */
 export type UnpauseWorkflow = { readonly kind: 'unpauseWorkflow' } & PauseRequest;
-
-// ── Options ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** A priority of which only what `fields` names counts. */
 export type PriorityChange = { readonly fields: readonly PriorityPath[]; readonly priority: Uint8Array | undefined };
@@ -70,8 +66,6 @@ export type UpdateWorkflowOptions = PriorityChange & {
   readonly key: RunKey;
   readonly identity: string;
 };
-
-// ── Reset ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Another run goes on from an event of this one. Asked again with the same request id: the run that the first request made. */
 export type ResetWorkflow = {

@@ -32,10 +32,7 @@ export type EventMeta = {
   readonly workerMayIgnore?: boolean;
 };
 const noMeta: EventMeta = {};
-const noBytes: readonly Uint8Array[] = [];
-const noChanges: readonly VolatileChange[] = [];
-const noQueries: readonly BufferedQuery[] = [];
-const noLetters: readonly EndedLetter[] = [];
+const none: readonly never[] = [];
 const nothing: AboutShard = {};
 const noTaskIds: ReadonlySet<number> = new Set();
 
@@ -140,13 +137,13 @@ export class Draft {
   }
 
   get changes(): readonly VolatileChange[] {
-    return this.#changes ?? noChanges;
+    return this.#changes ?? none;
   }
 
   /** The run's buffered queries, less those that this decision has answered or sent on. */
   waitingQueries(runId: string): readonly BufferedQuery[] {
     const buffered = this.volatile.queries.get(runId);
-    if (buffered === undefined) return noQueries;
+    if (buffered === undefined) return none;
     return [...buffered.values()].filter(
       ({ askId }) => !this.changes.some((change) => change.kind === 'waitEnded' && change.askId === askId),
     );
@@ -215,7 +212,7 @@ export class Draft {
   }
 
   get lettersEnded(): readonly EndedLetter[] {
-    return this.#about?.lettersEnded ?? noLetters;
+    return this.#about?.lettersEnded ?? none;
   }
 
   confirmLetter(letter: LetterName): void {
@@ -406,8 +403,8 @@ export function makeEvent<Kind extends EventKind>(
     taskId: 0,
     workerMayIgnore: meta.workerMayIgnore ?? false,
     userMetadata: meta.userMetadata,
-    links: meta.links ?? noBytes,
-    eventGroupMarkers: meta.eventGroupMarkers ?? noBytes,
+    links: meta.links ?? none,
+    eventGroupMarkers: meta.eventGroupMarkers ?? none,
     attributes,
   };
 }

@@ -67,8 +67,6 @@ function optionBytes({ taskQueue, priority, errorTypes }: ActivityOptions): numb
   return bytes;
 }
 
-// ── Attempts ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
 export function withStart(activity: Activity, { requestId, identity, workerVersion }: FactOf<'activityStarted'>, nowMs: number): Activity {
   return { ...activity, startedTimeMs: nowMs, requestId, identity, workerVersion, lastStartedTimeMs: nowMs, dispatchTaskId: 0 };
 }
@@ -119,8 +117,6 @@ export function withheld(activity: Activity): Activity {
   const stamp = activity.startedTimeMs === 0 ? activity.stamp + 1 : activity.stamp;
   return { ...activity, stamp, dispatchTaskId: 0, timerTaskId: 0 };
 }
-
-// ── Operations ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function afterPause(activity: Activity, { identity, reason, requestId }: FactOf<'activitiesPaused'>, nowMs: number): Activity {
   return operated(withheld(activity), { pause: { pauseTimeMs: nowMs, identity, reason, requestId } });

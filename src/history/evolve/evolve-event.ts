@@ -197,7 +197,7 @@ function externalRequest({ eventId, attributes }: ExternalInitiated): ExternalRe
     initiatedEventId: eventId,
     namespace: attributes.namespace,
     namespaceId: attributes.namespaceId,
-    workflowExecution: attributes.workflowExecution ?? noExecution,
+    workflowExecution: attributes.workflowExecution ?? { workflowId: '', runId: '' },
     childWorkflowOnly: attributes.childWorkflowOnly,
     control: attributes.control,
     reason: '',
@@ -208,8 +208,6 @@ function externalRequest({ eventId, attributes }: ExternalInitiated): ExternalRe
     taskId: 0,
   };
 }
-
-const noExecution = { workflowId: '', runId: '' };
 
 /** The request id of an update becomes one of its run's, and its callbacks wait from now on. */
 function attachUpdate(

@@ -4,7 +4,6 @@
  *     invokeCallback, pending ── runCallback ─▶ deliverCallback ─▶ … ─┬─ callbackAnswered ─▶ succeeded, or a callbackBackoff until the next
  *                                                                     └─ handOverTask ─▶ failed: the task becomes a letter
  */
-import type { HandOverTask } from '../commands/hand-over-commands.ts';
 import type { Draft, RunDraft } from '../draft/draft.ts';
 import { endLetterOf, endRunLetter, noop } from '../steps/redrive.ts';
 import { callbackState } from '../generated/enums.ts';
@@ -79,11 +78,8 @@ export function callbackAnswered(draft: Draft, { taskId, outcome }: CallbackAnsw
 }
 
 /** The callback has failed for good: its task is, or stays, a letter, or was taken away. One that waits for another task or none stays as it is. */
-export function failCallback(
-  draft: Draft,
-  { kind, key, callbackId }: InvokeCallbackTask | CallbackBackoffTask,
-  { errorMessage }: Pick<HandOverTask['failure'], 'errorMessage'>,
-): void {
+export function failCallback(draft: Draft, task: InvokeCallbackTask | CallbackBackoffTask, errorMessage: string): void {
+  const { kind, key, callbackId } = task;
   const run = findRun(draft.shard, key);
   const awaited = kind === 'invokeCallback' ? callbackState.scheduled : callbackState.backingOff;
   if (run === undefined || callbackOf(run, callbackId)?.state !== awaited) return;

@@ -12,12 +12,8 @@ export function completeWorkflowExecution(
 ): CommandFailure | undefined {
   if (completion.unhandledEvents) return unhandledCommand;
   const a = command.attributes;
-  if (a === undefined) {
-    return bad(
-      'badCompleteWorkflowExecutionAttributes',
-      'CompleteWorkflowExecutionCommandAttributes is not set on CompleteWorkflowExecutionCommand.',
-    );
-  }
+  const cause = 'badCompleteWorkflowExecutionAttributes';
+  if (a === undefined) return bad(cause, 'CompleteWorkflowExecutionCommandAttributes is not set on CompleteWorkflowExecutionCommand.');
   // The cause is upstream's slip, kept because clients see it.
   if (exceedsBlob(completion, a.result)) {
     return tooLarge('badScheduleActivityAttributes', 'CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit.');

@@ -4,9 +4,7 @@
  *     open ──terminated: its parent and its children are told──▶ closed ──forgotten──▶ nowhere
  *                                       └ those messages stay behind, with what they say of the run (`Sender`)
  *
- * One whose row is damaged goes by its ids alone: what it owes to others is not known, and they hear nothing of it.
- *
- * As in Temporal an open run is terminated first, for the reason that clients know.
+ * One whose row is damaged goes by its ids alone, and others hear nothing of it. An open one is terminated first, as in Temporal.
  */
 import type { DeleteWorkflow } from '../commands/history-commands.ts';
 import type { Draft } from '../draft/draft.ts';

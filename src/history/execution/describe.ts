@@ -93,14 +93,9 @@ function stateOf({ cancelRequestedEventId, startedTimeMs, operations }: Activity
   return isPaused ? pendingState.paused : pendingState.scheduled;
 }
 
-function describeChild(child: Child): replies.PendingChildDescription {
-  return {
-    workflowId: child.attributes.workflowId,
-    runId: child.runId,
-    workflowType: child.attributes.workflowType?.name ?? '',
-    initiatedEventId: child.initiatedEventId,
-    parentClosePolicy: child.attributes.parentClosePolicy,
-  };
+function describeChild({ runId, initiatedEventId, attributes }: Child): replies.PendingChildDescription {
+  const { workflowId, workflowType, parentClosePolicy } = attributes;
+  return { workflowId, runId, workflowType: workflowType?.name ?? '', initiatedEventId, parentClosePolicy };
 }
 
 export function describeMutableState(draft: Draft, { key }: DescribeMutableState): replies.HistoryReply {

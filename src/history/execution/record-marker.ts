@@ -10,22 +10,14 @@ export function recordMarker(completion: Completion, command: CommandOfType<'rec
   if (a === undefined) return bad(cause, 'RecordMarkerCommandAttributes is not set on RecordMarkerCommand.');
   if (a.markerName === '') return bad(cause, 'MarkerName is not set on RecordMarkerCommand.');
   if (exceedsId(completion, a.markerName)) {
-    const length = utf8Bytes(a.markerName);
-    return bad(
-      cause,
-      `MarkerName on RecordMarkerCommand exceeds length limit. MarkerName=${a.markerName} Length=${length} Limit=${limits.idBytesMax}`,
-    );
+    const lengths = `Length=${utf8Bytes(a.markerName)} Limit=${limits.idBytesMax}`;
+    return bad(cause, `MarkerName on RecordMarkerCommand exceeds length limit. MarkerName=${a.markerName} ${lengths}`);
   }
   let bytes = 0;
   for (const [name, payloads] of a.details) bytes += name.length + payloads.length;
   if (bytes > limits.blobBytesMax) return tooLarge(cause, 'RecordMarkerCommandAttributes.Details exceeds size limit.');
-  const attributes = {
-    markerName: a.markerName,
-    details: a.details,
-    workflowTaskCompletedEventId: completion.completedEventId,
-    header: a.header,
-    failure: a.failure,
-  };
+  const { markerName, details, header, failure } = a;
+  const attributes = { markerName, details, workflowTaskCompletedEventId: completion.completedEventId, header, failure };
   completion.run.add('markerRecorded', attributes, commandMeta(command));
   return undefined;
 }

@@ -125,7 +125,7 @@ function startedBefore(draft: Draft, { eager = false, requestId }: StartWorkflow
   // A poll has a request id of its own: what it has started is not taken from it.
   const isItsOwn = workflowTask.attempt === 1 && workflowTask.startedEventId === 3 && workflowTask.requestId === requestId;
   // Updates that came since wait for the next task: this one's worker may have it already, and would be said to have passed them over.
-  return isItsOwn ? { ...reply, workflowTask: describeStarted(draft, run, workflowTask, { takesUpdates: false }) } : reply;
+  return isItsOwn ? { ...reply, workflowTask: describeStarted(draft, run, workflowTask, false) } : reply;
 }
 
 /** The run that this request made or attached itself to. The first of a chain may have continued as new before its caller heard of it. */

@@ -31,10 +31,8 @@ function priorityWith({ wire }: Draft, { start }: RunView, { fields, priority: c
 
 /** The event unsets a versioning override, as Temporal's does where there is none. A priority that says nothing takes the old one away. */
 function writePriority(run: RunDraft, priority: Uint8Array | undefined, identity: string): void {
-  addOptionsUpdated(run, { unsetVersioningOverride: true, identity, priority: priority ?? noPriority });
+  addOptionsUpdated(run, { unsetVersioningOverride: true, identity, priority: priority ?? new Uint8Array(0) });
 }
-
-const noPriority = new Uint8Array(0);
 
 /** The queue of the waiting task has it by its old priority. */
 function requeueWaitingTask(run: RunDraft): void {

@@ -23,11 +23,8 @@ export function requestCancelExternalWorkflowExecution(
   const { workflowId, runId, namespace } = a;
   if (workflowId === '') return bad(cause, `WorkflowId is not set on ${name}. Namespace=${namespace} RunId=${runId}`);
   if (exceedsId(completion, workflowId)) {
-    const lengths = `Length=${utf8Bytes(workflowId)} Limit=${limits.idBytesMax}`;
-    return bad(
-      cause,
-      `WorkflowId on ${name} exceeds length limit. WorkflowId=${workflowId} ${lengths} RunId=${runId} Namespace=${namespace}`,
-    );
+    const rest = `Length=${utf8Bytes(workflowId)} Limit=${limits.idBytesMax} RunId=${runId} Namespace=${namespace}`;
+    return bad(cause, `WorkflowId on ${name} exceeds length limit. WorkflowId=${workflowId} ${rest}`);
   }
   if (runId !== '' && !isUuid(runId)) {
     return bad(cause, `Invalid RunId set on ${name}. WorkflowId=${workflowId} RunId=${runId} Namespace=${namespace}`);

@@ -29,7 +29,8 @@ export function finishExternalCancel(run: RunDraft, initiatedEventId: number, ou
   ensureWorkflowTask(run);
 }
 
-type FailedAttributes = AttributesOf['signalExternalWorkflowExecutionFailed'];
+type FailedKind = 'signalExternalWorkflowExecutionFailed' | 'requestCancelExternalWorkflowExecutionFailed';
+type FailedAttributes = AttributesOf[FailedKind];
 
 /** Written like an event from outside, also from within a completion: behind the events of the commands. */
 export function failExternalSignal(run: RunDraft, initiatedEventId: number, cause: number): void {
@@ -44,11 +45,7 @@ export function failExternalCancel(run: RunDraft, initiatedEventId: number, caus
   addFailure(run, 'requestCancelExternalWorkflowExecutionFailed', { ...failedAttributes(request, cause), control: '' });
 }
 
-function addFailure(
-  run: RunDraft,
-  kind: 'signalExternalWorkflowExecutionFailed' | 'requestCancelExternalWorkflowExecutionFailed',
-  attributes: FailedAttributes,
-): void {
+function addFailure(run: RunDraft, kind: FailedKind, attributes: FailedAttributes): void {
   // While a completion is decided no workflow task is pending, and the event has to wait for the end of that decision all the same.
   const completing = run.events.some(({ event }) => event.type === 'workflowTaskCompleted');
   if (completing) run.buffer(kind, attributes);

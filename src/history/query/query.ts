@@ -25,9 +25,7 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   if (run.pause !== undefined && isRunning(run)) return { kind: 'queryRejected', status: status.paused };
   if (rejectsQuery(run, command.rejectCondition)) return { kind: 'queryRejected', status: run.status };
   const hasCompleted = run.previousStartedEventId !== 0;
-  if (!isRunning(run) && !hasCompleted) {
-    return closedBefore;
-  }
+  if (!isRunning(run) && !hasCompleted) return closedBefore;
   // An update makes its own task, whatever the start waits for.
   const hasTask = run.workflowTask !== undefined || draft.volatile.speculative.has(run.key.runId);
   if (isRunning(run) && !hasTask && !hasCompleted && run.start.executionTimeMs - draft.nowMs > command.remainingMs) {
@@ -55,13 +53,9 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
 }
 
 /** One task carries all of them, so several have a limit of bytes. One by itself always fits. */
-function hasRoom(
-  { bufferedQueriesMax, bufferedQueryBytesMax }: HistoryLimits,
-  waiting: readonly BufferedQuery[],
-  { query }: BufferedQuery,
-): boolean {
+function hasRoom(limits: HistoryLimits, waiting: readonly BufferedQuery[], { query }: BufferedQuery): boolean {
   const bytes = waiting.reduce((sum, { query: other }) => sum + other.length, query.length);
-  return waiting.length < bufferedQueriesMax && (waiting.length === 0 || bytes <= bufferedQueryBytesMax);
+  return waiting.length < limits.bufferedQueriesMax && (waiting.length === 0 || bytes <= limits.bufferedQueryBytesMax);
 }
 
 const notScheduled = reject({ reason: 'workflow-not-ready', message: 'Workflow task is not scheduled yet.' });

@@ -104,12 +104,9 @@ function orUnread(shard: Shard, { taskId }: TaskRow, kind: UnreadTask['kind'], i
   }
 }
 
-export function installTransfer(
-  shard: Shard,
-  { taskId, task: bytes, aside, atMatching }: TransferTaskRow,
-  wire: StateWire,
-): PendingTransfer {
-  const decoded = wire.decodeTask(bytes);
+export function installTransfer(shard: Shard, row: TransferTaskRow, wire: StateWire): PendingTransfer {
+  const { taskId, aside, atMatching } = row;
+  const decoded = wire.decodeTask(row.task);
   assert(decoded.taskId === taskId && !isTimer(decoded), `the row of transfer task ${taskId} holds ${decoded.kind} ${decoded.taskId}`);
   const task = atMatching && isDispatch(decoded) ? ({ ...decoded, atMatching: true } as const) : decoded;
   // It waits aside if its run does, whatever its row says; of a deleted run nothing waits aside.

@@ -25,13 +25,8 @@ export function attachToUpdate(run: Run, { updateId, requestId, callbacks }: Att
   const update = run.updates.get(updateId);
   if (update === undefined || callbacks.length === 0) return;
   const idOf = (index: number): string => `up-${update.admittedEventId || update.acceptedEventId}-${requestId}-${index}`;
-  run.callbacks = withAttached(run.callbacks, {
-    callbacks,
-    attachedBy: requestId,
-    timeMs,
-    idOf,
-    update: { updateId, rejection: undefined },
-  });
+  const attached = { callbacks, attachedBy: requestId, timeMs, idOf, update: { updateId, rejection: undefined } };
+  run.callbacks = withAttached(run.callbacks, attached);
 }
 
 export function attachOptions(run: Run, { attributes, eventTimeMs }: EventOf<'workflowExecutionOptionsUpdated'>): readonly string[] {

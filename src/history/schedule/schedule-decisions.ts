@@ -44,14 +44,9 @@ export function createSchedule(draft: Draft, command: commands.CreateSchedule & 
   if (current !== undefined && isRunning(current)) {
     const created = current.requestIds.find((entry) => entry.eventType === eventTypeNumber.workflowExecutionStarted);
     if (created?.requestId === command.requestId && isOf('schedule', current)) return changed(current.own.progress);
-    return reject({
-      reason: 'already-started',
-      message: `schedule "${scheduleIdOf(key)}" is already registered`,
-      // A schedule is no run that anybody could ask for.
-      startRequestId: '',
-      runId: '',
-      firstExecutionRunId: '',
-    });
+    // A schedule is no run that anybody could ask for.
+    const nobody = { startRequestId: '', runId: '', firstExecutionRunId: '' };
+    return reject({ reason: 'already-started', message: `schedule "${scheduleIdOf(key)}" is already registered`, ...nobody });
   }
   if (command.noRoom !== undefined) return reject({ reason: 'no-room', message: command.noRoom });
   const { definition, patch, memo, searchAttributes } = command;
@@ -67,16 +62,8 @@ export function createSchedule(draft: Draft, command: commands.CreateSchedule & 
 const scheduleWorkflowType = 'temporal-sys-scheduler-workflow';
 
 function begin(draft: Draft, { key, namespace, newRunId, requestId, identity, retentionMs }: commands.CreateSchedule): RunDraft {
-  return beginWithoutWorker(draft, {
-    key: { ...key, runId: newRunId },
-    namespace,
-    requestId,
-    retentionMs,
-    workflowType: scheduleWorkflowType,
-    memo: undefined,
-    searchAttributes: undefined,
-    identity,
-  });
+  const own = { namespace, requestId, retentionMs, identity, memo: undefined, searchAttributes: undefined };
+  return beginWithoutWorker(draft, { ...own, key: { ...key, runId: newRunId }, workflowType: scheduleWorkflowType });
 }
 
 export function updateSchedule(draft: Draft, command: commands.UpdateSchedule): HistoryReply {
@@ -105,10 +92,8 @@ const mismatched: Rejected = reject({ reason: 'failed-precondition', message: 'm
 function replacing({ wire }: Draft, old: Uint8Array | undefined, fields: Uint8Array): Uint8Array {
   const given = wire.decodeFields(fields);
   const removed = old === undefined ? [] : Array.from(wire.decodeFields(old)).filter(([name]) => !given.has(name));
-  return wire.encodeFields(new Map([...removed.map(([name]): [string, Uint8Array] => [name, noPayload]), ...given]));
+  return wire.encodeFields(new Map([...removed.map(([name]): [string, Uint8Array] => [name, new Uint8Array(0)]), ...given]));
 }
-
-const noPayload = new Uint8Array(0);
 
 export function patchSchedule(draft: Draft, { key, requestId, patch }: commands.PatchSchedule): HistoryReply {
   const found = findSchedule(draft.shard, key);
@@ -143,15 +128,9 @@ export function describeSchedule(draft: Draft, { key }: commands.DescribeSchedul
   const found = findSchedule(draft.shard, key);
   if (isRejected(found)) return found;
   const { own, memo, searchAttributes } = found;
-  return {
-    kind: 'scheduleDescription',
-    key: found.key,
-    definition: own.definition,
-    progress: own.progress,
-    memo,
-    searchAttributes,
-    aside: draft.shard.aside.get(found.key.runId),
-  };
+  const { definition, progress } = own;
+  const aside = draft.shard.aside.get(found.key.runId);
+  return { kind: 'scheduleDescription', key: found.key, definition, progress, memo, searchAttributes, aside };
 }
 
 // ── What happens to it ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -54,13 +54,9 @@ export const lookAtActionOutbox: OutboxKind<'lookAtAction'> = {
 
 export const notifyScheduleOutbox = told<'notifySchedule'>(notifySchedule);
 
-function startAction(
-  run: RunView,
-  { startId, target }: OutboxTaskOf<'startAction'>,
-  newRunId: string,
-  wire: HistoryWire,
-): OutboxMessage | undefined {
+function startAction(run: RunView, task: OutboxTaskOf<'startAction'>, newRunId: string, wire: HistoryWire): OutboxMessage | undefined {
   const { own, key, namespace } = run;
+  const { startId, target } = task;
   if (own.archetype !== 'schedule') return undefined;
   const action = own.progress.starting.find((one) => one.startId === startId);
   if (action === undefined) return undefined;

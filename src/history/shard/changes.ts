@@ -8,17 +8,14 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { RunsBehind } from './runs-behind.ts';
-import type { RunView, ShardView } from '../run/state.ts';
+import type { RunView } from '../run/state.ts';
 import { ChangeSet } from './change-set.ts';
-import { Cut } from './cut.ts';
+import { Cut, type Encoding } from './cut.ts';
 import type { ShardCheckpoint } from './rows.ts';
-import type { StateWire } from './state-wire.ts';
 
 export class Changes {
-  readonly #shard: ShardView;
+  readonly #of: Encoding;
   readonly #behind: RunsBehind;
-  readonly #wire: StateWire;
-  readonly #onEncoded: (run: RunView, bytes: number) => void;
   /** What `Shard` tells goes there itself, before it is done; another one after each cut. */
   since = new ChangeSet(0);
   #cut: Cut | undefined;
@@ -26,12 +23,9 @@ export class Changes {
   retirements = 0;
   durableCount = 0;
 
-  /** `onEncoded`: with the bytes of its state, and of what that leaves to history. */
-  constructor(shard: ShardView, behind: RunsBehind, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
-    this.#shard = shard;
+  constructor(of: Encoding, behind: RunsBehind) {
+    this.#of = of;
     this.#behind = behind;
-    this.#wire = wire;
-    this.#onEncoded = onEncoded;
   }
 
   // ── What `Shard` tells, each before it is done ─────────────────────────────────────────────────────────────────────────────
@@ -43,7 +37,7 @@ export class Changes {
 
   /** The shard is what rows say: nothing has changed. */
   installed(): void {
-    this.since = new ChangeSet(this.#shard.taskIdLast);
+    this.since = new ChangeSet(this.#of.shard.taskIdLast);
   }
 
   // ── For whoever writes checkpoints ─────────────────────────────────────────────────────────────────────────────────────────
@@ -51,8 +45,8 @@ export class Changes {
   /** The state as it is now is what the next checkpoint brings up to date. At once, after any record. */
   cut(): void {
     assert(this.#cut === undefined, 'one cut at a time');
-    this.#cut = new Cut(this.#shard, this.#behind.cut(), this.since, this.#wire, this.#onEncoded);
-    this.since = new ChangeSet(this.#shard.taskIdLast);
+    this.#cut = new Cut(this.#of, this.#behind.cut(), this.since);
+    this.since = new ChangeSet(this.#of.shard.taskIdLast);
   }
 
   /** Rows exactly as they were at the cut, whatever has been evolved since (`Cut.capture`). */

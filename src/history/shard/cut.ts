@@ -14,10 +14,15 @@ import type { BehindCut } from './runs-behind.ts';
 import type { RunRow, ShardCheckpoint, TimerRow, TransferTaskRow, WaitingRow } from './rows.ts';
 import type { StateWire, WrittenCounters } from './state-wire.ts';
 
+/** Whose rows, in which form, and who hears how large a run is: the bytes of its state, and of what that leaves to history. */
+export type Encoding = {
+  readonly shard: ShardView;
+  readonly wire: StateWire;
+  readonly onEncoded: (run: RunView, bytes: number) => void;
+};
+
 export class Cut {
-  readonly #shard: ShardView;
-  readonly #wire: StateWire;
-  readonly #onEncoded: (run: RunView, bytes: number) => void;
+  readonly #of: Encoding;
   readonly changes: ChangeSet;
   readonly #counters: WrittenCounters;
   readonly #timeMs: number;
@@ -28,12 +33,10 @@ export class Cut {
   #checkpoint: ShardCheckpoint | undefined;
   #problem: { readonly error: unknown } | undefined;
 
-  constructor(shard: ShardView, behind: BehindCut, changes: ChangeSet, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
-    this.#shard = shard;
-    this.#wire = wire;
-    this.#onEncoded = onEncoded;
+  constructor(of: Encoding, behind: BehindCut, changes: ChangeSet) {
+    this.#of = of;
     this.changes = changes;
-    const { taskIdLast, runCount: runs, handOvers, letterMarks } = shard;
+    const { taskIdLast, timeMs, runCount: runs, handOvers, letterMarks } = of.shard;
     this.#counters = {
       taskIdLast,
       runs,
@@ -41,7 +44,7 @@ export class Cut {
       ...(handOvers === undefined ? {} : { handOvers }),
       ...(letterMarks === undefined ? {} : { letterMarks: [...letterMarks.values()] }),
     };
-    this.#timeMs = shard.timeMs;
+    this.#timeMs = timeMs;
     this.behind = behind;
     this.#encoding = this.#encode();
   }
@@ -79,10 +82,10 @@ export class Cut {
 
   #encodeRun(run: RunView): void {
     const { namespaceId, workflowId, runId } = run.key;
-    const { aside, timers } = this.#shard;
-    const { state, bytesLeftOut } = this.#wire.encodeRun(run, aside.get(runId));
+    const { aside, timers } = this.#of.shard;
+    const { state, bytesLeftOut } = this.#of.wire.encodeRun(run, aside.get(runId));
     const forgetMs = timers.get(run.retentionTaskId)?.fireTimeMs;
-    this.#onEncoded(run, state.length + bytesLeftOut);
+    this.#of.onEncoded(run, state.length + bytesLeftOut);
     this.#rows.set(runId, { namespaceId, workflowId, runId, status: run.status, state, forgetMs });
   }
 
@@ -96,7 +99,7 @@ export class Cut {
     const transferTasks: TransferTaskRow[] = [];
     const timers: TimerRow[] = [];
     const add = (task: PendingTask, aside: boolean): void => {
-      const row = { taskId: task.taskId, task: this.#wire.encodeTask(task), aside };
+      const row = { taskId: task.taskId, task: this.#of.wire.encodeTask(task), aside };
       if (isTimer(task)) timers.push({ ...row, fireTimeMs: task.fireTimeMs });
       else transferTasks.push({ ...row, atMatching: isDispatch(task) && task.atMatching === true });
     };
@@ -119,10 +122,10 @@ export class Cut {
     const delta = { runs, currentRuns, childStarts, ...tasks, retiredRuns };
     const waiting: WaitingRow[] = [];
     for (const { runId, index, record } of this.behind.unwritten) {
-      waiting.push({ runId, index, record: this.#wire.encodeRecord(record) });
+      waiting.push({ runId, index, record: this.#of.wire.encodeRecord(record) });
       yield;
     }
-    const counters = this.#wire.encodeCounters(this.#counters);
+    const counters = this.#of.wire.encodeCounters(this.#counters);
     return { delta, waiting, counters, timeMs: this.#timeMs };
   }
 }

@@ -86,8 +86,6 @@ export class RunsBehind {
     return this.#comeBack.length === 0 ? [] : this.#comeBack.splice(0);
   }
 
-  // ── Checkpoints ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
   /** A checkpoint says that so many records wait for it. */
   install({ namespaceId, workflowId, runId, records: count }: RunKey & { readonly records: number }): void {
     const records = Array.from({ length: count }, () => undefined);

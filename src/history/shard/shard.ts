@@ -56,9 +56,8 @@ export class Shard implements ShardView {
     if (stateWire === undefined) return;
     const residency = new Residency();
     this.#residency = residency;
-    this.#changes = new Changes(this, residency.behind, stateWire, (run, bytes) =>
-      residency.hot.sized(run.key.runId, bytes, !isRunning(run)),
-    );
+    const onEncoded = (run: RunView, bytes: number): void => residency.hot.sized(run.key.runId, bytes, !isRunning(run));
+    this.#changes = new Changes({ shard: this, wire: stateWire, onEncoded }, residency.behind);
   }
 
   // What is no part of the state has getters: the fields are what is compared with replay (run/canonical.ts).

@@ -14,16 +14,12 @@ export function againProblem(completion: Completion, { retryPolicy, cronSchedule
   return cronIs === undefined ? undefined : `invalid CronSchedule on ${on}: ${cronIs}. ${where}`;
 }
 
-type Given = { readonly input: Uint8Array | undefined; readonly memo: Uint8Array | undefined };
+type Given<Value> = { readonly input: Value; readonly memo: Value };
 
 /** Why the run cannot be given that input or memo. `names`: how Temporal begins what it says of either. */
-export function sizeProblem(
-  completion: Completion,
-  { input, memo }: Given,
-  names: { readonly input: string; readonly memo: string },
-): string | undefined {
-  if (exceedsBlob(completion, input)) return `${names.input} exceeds size limit.`;
+export function sizeProblem(completion: Completion, given: Given<Uint8Array | undefined>, names: Given<string>): string | undefined {
+  if (exceedsBlob(completion, given.input)) return `${names.input} exceeds size limit.`;
   const { wire, limits } = completion.run.draft;
-  const memoIs = memoProblem(memo, wire, limits);
+  const memoIs = memoProblem(given.memo, wire, limits);
   return memoIs === undefined ? undefined : `${names.memo} ${memoIs}`;
 }

@@ -199,13 +199,9 @@ function closeChildren(run: RunDraft, keeps: (child: Child) => boolean): void {
     const { attributes, runId } = child;
     // Its task stays until it is known whether the child started; if it did, the policy is applied then (child/child-outcomes.ts).
     if (runId === '' || keeps(child)) continue;
-    const policy = attributes.parentClosePolicy;
+    const { namespaceId, workflowId, parentClosePolicy: policy } = attributes;
     if (policy !== parentClosePolicy.terminate && policy !== parentClosePolicy.requestCancel) continue;
-    run.addTask({
-      kind: 'closeChild',
-      child: { namespaceId: attributes.namespaceId, workflowId: attributes.workflowId, runId },
-      policy,
-      initiatedEventId: child.initiatedEventId,
-    });
+    const { initiatedEventId } = child;
+    run.addTask({ kind: 'closeChild', child: { namespaceId, workflowId, runId }, policy, initiatedEventId });
   }
 }

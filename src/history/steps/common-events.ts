@@ -18,6 +18,8 @@ export function addWorkflowTaskFailed(run: RunDraft, failed: Failed): void {
   run.add('workflowTaskFailed', { ...saidByServer, ...failed });
 }
 
+type Options = Partial<WorkflowExecutionOptionsUpdatedAttributes>;
+
 const noOptions = {
   versioningOverride: undefined,
   unsetVersioningOverride: false,
@@ -30,10 +32,6 @@ const noOptions = {
   timeSkippingConfigUpdated: false,
 } as const;
 
-export function addOptionsUpdated(
-  run: RunDraft,
-  options: Partial<WorkflowExecutionOptionsUpdatedAttributes>,
-  links: readonly Uint8Array[] = [],
-): void {
+export function addOptionsUpdated(run: RunDraft, options: Options, links: readonly Uint8Array[] = []): void {
   run.addOrBuffer('workflowExecutionOptionsUpdated', { ...noOptions, ...options }, { workerMayIgnore: true, links });
 }

@@ -111,13 +111,10 @@ function decideRetry({ start, startedWith }: RunView, failure: FailureFacts, now
 
 const passingTimeouts: ReadonlySet<string> = new Set(['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat']);
 
+type Ended = { readonly result: Uint8Array | undefined; readonly failure: Uint8Array | undefined };
+
 /** `result`: of a run that completed; that of the last one that did is carried over those that failed. Undefined: there is no schedule. */
-export function nextOnSchedule(
-  draft: Draft,
-  old: RunView,
-  ended: { readonly result: Uint8Array | undefined; readonly failure: Uint8Array | undefined },
-  successor: Successor,
-): Beginning | undefined {
+export function nextOnSchedule(draft: Draft, old: RunView, ended: Ended, successor: Successor): Beginning | undefined {
   const backoffMs = cronBackoffMs(old.startedWith?.cronSchedule ?? '', old.start.executionTimeMs, draft.nowMs);
   if (backoffMs === undefined) return undefined;
   return startedAgain(draft, old, {

@@ -71,12 +71,9 @@ function speculativeTask(draft: Draft, runId: string): WorkflowTask | undefined 
   return task;
 }
 
-export function startSpeculative(
-  draft: Draft,
-  run: RunView,
-  scheduled: WorkflowTask,
-  by: { readonly requestId: string; readonly identity: string },
-): WorkflowTask {
+type By = Pick<WorkflowTask, 'requestId' | 'identity'>;
+
+export function startSpeculative(draft: Draft, run: RunView, scheduled: WorkflowTask, by: By): WorkflowTask {
   const { historySizeBytes } = run;
   const start = { ...by, historySizeBytes, suggestContinueAsNewReasons: reasonsToContinueAsNew(draft, run) };
   const started = startedWorkflowTask(scheduled, scheduled.scheduledEventId + 1, draft.nowMs, start);

@@ -30,8 +30,6 @@ function waitingForUpdates(draft: Draft, runId: string): readonly UpdateWait[] {
   return [...waits.values()];
 }
 
-// ── Those that ride on the workflow task that starts ──────────────────────────────────────────────────────────────────────────
-
 export type SentUpdate = { readonly updateId: string; readonly request: Uint8Array };
 
 const nothingSent: readonly SentUpdate[] = [];
@@ -67,8 +65,6 @@ export function hasUpdatesToSend(draft: Draft, runId: string): boolean {
   for (const { sentWith } of pendingUpdates(draft, runId).values()) if (sentWith === 0) return true;
   return false;
 }
-
-// ── Those that come to their end, and who waits for them ──────────────────────────────────────────────────────────────────────
 
 export type UpdateEnd = { readonly kind: 'accepted' } | { readonly kind: 'completed'; readonly outcome: Uint8Array } | UpdateRejection;
 

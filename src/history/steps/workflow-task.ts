@@ -21,6 +21,7 @@ import { type Draft, makeEvent, type RunDraft } from '../draft/draft.ts';
 import type { HistoryLimits } from '../run/history-limits.ts';
 import type { StartedWorkflowTask } from '../run/history-replies.ts';
 import { isRunning, type RunView, type WorkflowTask, type StartOfTask } from '../run/state.ts';
+import type { TaskOf } from '../run/tasks.ts';
 import { suggestContinueAsNewReason, taskQueueKind } from '../generated/enums.ts';
 import { refuseQueries } from './refuse-queries.ts';
 import { takeUpdates } from './updates.ts';
@@ -71,14 +72,8 @@ export function dispatchWorkflowTask(run: RunDraft): void {
   const isSticky = workflowTask.taskQueue.kind === taskQueueKind.sticky;
   const scheduleToStartTimeoutMs = isSticky ? stickyScheduleToStart(sticky?.scheduleToStartTimeoutMs ?? 0, run.draft.limits) : 0;
   const { scheduledEventId, stamp, taskQueue } = workflowTask;
-  run.addTask({
-    kind: 'workflowTask',
-    scheduledEventId,
-    stamp,
-    taskQueue,
-    scheduleToStartTimeoutMs,
-    ...dispatchPriority(run.draft.wire, run.run.start.priority),
-  });
+  const priority = dispatchPriority(run.draft.wire, run.run.start.priority);
+  run.addTask({ kind: 'workflowTask', scheduledEventId, stamp, taskQueue, scheduleToStartTimeoutMs, ...priority });
   if (scheduleToStartTimeoutMs > 0) armWorkflowTaskTimeout(run, scheduleToStartTimeoutMs, 'scheduleToStart');
 }
 
@@ -109,10 +104,11 @@ export function clearStickiness(draft: Draft, run: RunView): void {
 
 /** When it times out, as its run says; undefined: not so. */
 export function workflowTaskDeadline(
-  { workflowTask, sticky }: RunView,
-  timeout: 'scheduleToStart' | 'startToClose',
+  run: RunView,
+  timeout: TaskOf<'workflowTaskTimeout'>['timeout'],
   limits: HistoryLimits,
 ): number | undefined {
+  const { workflowTask, sticky } = run;
   if (workflowTask === undefined) return undefined;
   const { startedEventId, startedTimeMs, startToCloseTimeoutMs, scheduledTimeMs, taskQueue } = workflowTask;
   if (timeout === 'startToClose') return startedEventId === 0 ? undefined : startedTimeMs + startToCloseTimeoutMs;
@@ -178,12 +174,7 @@ export function reasonsToContinueAsNew({ limits }: Draft, run: RunView): readonl
 }
 
 /** The answer to a poll. `run` may be a draft's. */
-export function describeStarted(
-  draft: Draft,
-  run: RunView,
-  workflowTask: WorkflowTask,
-  { takesUpdates } = { takesUpdates: true },
-): StartedWorkflowTask {
+export function describeStarted(draft: Draft, run: RunView, workflowTask: WorkflowTask, takesUpdates = true): StartedWorkflowTask {
   const unwritten = workflowTask.kind !== 'normal';
   const isSticky = run.sticky !== undefined && workflowTask.taskQueue.kind === taskQueueKind.sticky;
   return {

@@ -36,7 +36,7 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   if (task.kind === 'invokeCallback' && isDeleted(draft.shard, task.key)) return nothingLeft(draft, taskId);
   // It is a letter, and stays one.
   if (endLetterOf(draft, taskId, { kind: 'failed', failure })) {
-    if (isOfCallback(task)) failCallback(draft, task, failure);
+    if (isOfCallback(task)) failCallback(draft, task, failure.errorMessage);
     return done;
   }
   if (task.kind === 'batchStep') return failBatch(draft, task, failure);
@@ -46,7 +46,7 @@ export function handOverTask(draft: Draft, { taskId, category, failure, subject 
   draft.handOver(handedOver);
   keepForLetter(draft, task);
   if (isOfSchedule(task)) goOnWithout(draft, task);
-  if (isOfCallback(task)) failCallback(draft, task, failure);
+  if (isOfCallback(task)) failCallback(draft, task, failure.errorMessage);
   return done;
 }
 

@@ -49,12 +49,11 @@ export function listedRow(row: TaskRow, place: TaskPlace, command: ListTasks, wi
     task = wire.decodeTask(row.task);
   } catch {
     const isWanted = byPlace(place, command.from) >= 0 && byPlace(place, command.to) < 0;
-    return isWanted ? { ...place, taskType: '', key: nobody, version: 0 } : undefined;
+    const key = { namespaceId: '', workflowId: '', runId: '' };
+    return isWanted ? { ...place, taskType: '', key, version: 0 } : undefined;
   }
   return listedTask(task, command);
 }
-
-const nobody = { namespaceId: '', workflowId: '', runId: '' };
 
 /** Tasks that are listed can be removed as well. */
 export function isListed(task: PendingTask): boolean {

@@ -59,7 +59,7 @@ export function keyToSettle({ transfers, timers, tasksAside }: ShardView, taskId
 /** For a task that is gone and was not executed. `errorMessage`: why, for people. */
 export function settleTaken(draft: Draft, task: PendingTask, errorMessage: string): void {
   if (task.kind === 'archiveExecution') archiveTaskOver(draft, task);
-  if (isOfCallback(task)) failCallback(draft, task, { errorMessage });
+  if (isOfCallback(task)) failCallback(draft, task, errorMessage);
 }
 
 const removed = 'its task was removed by an operator';

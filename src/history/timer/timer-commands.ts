@@ -51,12 +51,8 @@ export function cancelTimer(completion: Completion, command: CommandOfType<'canc
     run.addFact({ kind: 'timerFiredUnbuffered', timerId });
     completion.unhandledEvents = completion.unhandledEvents && run.run.buffered.length > 0;
   }
-  const attributes = {
-    timerId,
-    startedEventId: startedEventId ?? 0,
-    workflowTaskCompletedEventId: completion.completedEventId,
-    identity: completion.request.identity,
-  };
+  const { completedEventId: workflowTaskCompletedEventId, request } = completion;
+  const attributes = { timerId, startedEventId: startedEventId ?? 0, workflowTaskCompletedEventId, identity: request.identity };
   run.add('timerCanceled', attributes, commandMeta(command));
   return undefined;
 }

@@ -14,7 +14,7 @@ import type { HistoryReply, Rejected, StartReply, UpdateReply } from '../run/his
 import { isRunning, type RunView } from '../run/state.ts';
 import { offerSpeculative } from '../steps/speculative.ts';
 import { attachToKnown, refusalToAttach, noRoomInNamespace } from './attach.ts';
-import { type PendingUpdate, pendingUpdateBytes, type UpdateWaitStage } from '../commands/pending-update.ts';
+import { type PendingUpdate, pendingUpdateBytes, type UpdateWait } from '../commands/pending-update.ts';
 import { pendingUpdates, abortedByClose, completedByClose } from '../steps/updates.ts';
 import type { PollUpdate, UpdateAttributes, UpdateWorkflow } from '../commands/update-commands.ts';
 
@@ -111,11 +111,7 @@ function tooMany(draft: Draft, run: RunView, asked: Asked): Rejected | undefined
 }
 
 /** `wait` of an update that is known. */
-function answerOrWait(
-  draft: Draft,
-  run: RunView,
-  wait: { readonly updateId: string; readonly waitStage: UpdateWaitStage; readonly started: StartReply | undefined },
-): UpdateReply | Rejected | undefined {
+function answerOrWait(draft: Draft, run: RunView, wait: Omit<UpdateWait, 'askId'>): UpdateReply | Rejected | undefined {
   const { updateId, waitStage, started } = wait;
   const { runId } = run.key;
   const reply = { kind: 'updateStage', runId, outcome: undefined, completedEventId: 0, started } as const;

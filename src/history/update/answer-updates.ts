@@ -162,13 +162,11 @@ function reject(draft: Draft, run: RunView, updateEnds: Map<string, UpdateEnd>, 
 /** History goes on saying that it was admitted, and no worker is asked again. */
 function rejectAdmitted(run: RunDraft, updateEnds: Map<string, UpdateEnd>, updateId: string, failure: Uint8Array | undefined): void {
   const { draft } = run;
-  const kept = rejectionToKeep(run.run, updateId, failure ?? noFailure, draft.wire);
+  const kept = rejectionToKeep(run.run, updateId, failure ?? new Uint8Array(), draft.wire);
   run.addFact({ kind: 'updateRejected', updateId, failure: kept });
   if (kept !== undefined) invokeOfUpdate(run, updateId);
   updateEnds.set(updateId, rejectedWith(draft, failure));
 }
-
-const noFailure = new Uint8Array();
 
 /** Updates that an event has admitted, and no worker has accepted. There are none but in a run that goes on from another one. */
 function* admittedByEvent(run: RunView): Generator<WorkflowUpdate> {

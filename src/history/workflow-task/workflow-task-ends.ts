@@ -9,6 +9,7 @@ import { type HistoryReply, type Rejected, type HistoryWire, done } from '../run
 import { addWorkflowTaskFailed } from '../steps/common-events.ts';
 import { isRunning, type RunView, type WorkflowTask } from '../run/state.ts';
 import { timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
+import type { WorkflowTaskFailedAttributes } from '../generated/public-api.ts';
 import { unsendUpdates } from '../steps/updates.ts';
 import { clearStickiness, finishWorkflowTaskTasks, scheduleWorkflowTask, workflowTaskDeadline } from '../steps/workflow-task.ts';
 import type { EndSpeculative } from '../commands/update-commands.ts';
@@ -27,22 +28,13 @@ export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): Histo
     terminateByServer(failing, 'GrpcMessageTooLarge');
     return { kind: 'done' };
   }
-  writeWorkflowTaskFailed(failing, {
-    cause: command.cause,
-    failure: command.failure?.bytes,
-    identity: command.identity,
-    binaryChecksum: command.binaryChecksum,
-  });
-  scheduleWorkflowTask(failing, { jitter: command.jitter });
+  const { cause, failure, identity, binaryChecksum, jitter } = command;
+  writeWorkflowTaskFailed(failing, { cause, failure: failure?.bytes, identity, binaryChecksum });
+  scheduleWorkflowTask(failing, { jitter });
   return { kind: 'done' };
 }
 
-export type TaskFailure = {
-  readonly cause: number;
-  readonly failure: Uint8Array | undefined;
-  readonly identity: string;
-  readonly binaryChecksum: string;
-};
+type TaskFailure = Pick<WorkflowTaskFailedAttributes, 'cause' | 'failure' | 'identity' | 'binaryChecksum'>;
 
 /** An event for the first attempt only: a failing workflow would otherwise fill its history with its failures. */
 export function writeWorkflowTaskFailed(run: RunDraft, { cause, failure, identity, binaryChecksum }: TaskFailure): void {
