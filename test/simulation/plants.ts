@@ -145,7 +145,7 @@ export const plants: readonly Plant[] = [
     search: 'const ownerNonce = this.#parts.random.nonce();',
     replace:
       'if (claiming.doubt !== undefined) { const offset = this.#parts.position.cursor.offset - 1;' +
-      ' void this.#fold({ offset }).then(() => this.#activate({ proof: 0 }, [])); return; }' +
+      " this.#dropMemory('planted'); void this.#replay({ offset }).then(() => this.#activate({ proof: 0 }, [])); return; }" +
       ' const ownerNonce = this.#parts.random.nonce();',
     caughtBy: 'seeds',
     shows: ['I5'],
