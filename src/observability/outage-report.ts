@@ -69,13 +69,9 @@ export class OutageReport<Subject> {
     this.#saidMs = atMs;
     const partitions = new Set([...this.#waiting.values()].map(({ name }) => name).filter((name) => name !== '')).size;
     this.#partitionsMax = Math.max(this.#partitionsMax, partitions);
-    logger.warn(messages.waits, {
-      partitions,
-      since: new Date(this.#sinceMs).toISOString(),
-      seconds: Math.round((atMs - this.#sinceMs) / 1000),
-      ...details(),
-      error: this.#reasons(),
-    });
+    const since = new Date(this.#sinceMs).toISOString();
+    const seconds = Math.round((atMs - this.#sinceMs) / 1000);
+    logger.warn(messages.waits, { partitions, since, seconds, ...details(), error: this.#reasons() });
   }
 
   #over(how: string): void {

@@ -91,19 +91,12 @@ function hostsOf({ matchingPartitions }: Pick<DrainOptions, 'matchingPartitions'
 }
 
 async function polledInVain(queue: TaskQueuePartition, options: DrainOptions): Promise<boolean> {
-  const poll = {
-    queue,
-    pollRequestId: options.newId(),
-    identity: IDENTITY,
-    deadlineMs: options.clock.wallMs() + POLL_MS,
-    workerInstanceKey: '',
-    // A worker may have said that none leaves it.
-    maxTasksPerSecond: taskTypes[queue.taskType].hasRate ? POLLED_PER_SECOND_MAX : undefined,
-    workerVersion: undefined,
-    forwardedFrom: undefined,
-  };
-  const kind = taskTypes[queue.taskType].poll;
-  return (await ask(options.hostOf(queue), { kind, ...poll }, options)).kind !== 'task';
+  const { poll: kind, hasRate } = taskTypes[queue.taskType];
+  // A worker may have said that none leaves it.
+  const maxTasksPerSecond = hasRate ? POLLED_PER_SECOND_MAX : undefined;
+  const by = { pollRequestId: options.newId(), identity: IDENTITY, deadlineMs: options.clock.wallMs() + POLL_MS, workerInstanceKey: '' };
+  const poll = { kind, queue, ...by, maxTasksPerSecond, workerVersion: undefined, forwardedFrom: undefined };
+  return (await ask(options.hostOf(queue), poll, options)).kind !== 'task';
 }
 
 /** What its root tells all partitions of the queue. */

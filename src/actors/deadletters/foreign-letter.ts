@@ -35,12 +35,7 @@ export function foreignLetter(sequence: number, task: ForeignTask, failure: Fore
       fingerprint: failureFingerprint(error, task.taskType, [namespaceId, namespace, workflowId, runId]),
       node: '',
     },
-    origin: undefined,
-    traceparent: '',
     deadLetterTimeMs,
-    generation: 0,
-    state: 'open',
-    history: [],
-    jobId: '',
+    ...{ origin: undefined, traceparent: '', generation: 0, state: 'open' as const, history: [], jobId: '' },
   };
 }

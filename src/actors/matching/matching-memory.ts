@@ -261,7 +261,9 @@ export class MatchingMemory implements ShellMemory<HostCommand, HostReply, Match
     const deadlineMs = this.#deadlineIn(waitMs + FORWARD_TIMEOUT_MS);
     const askId = this.#options.router.askMatching(this.#hostOf(command), command, ownWork(deadlineMs), (answer) => {
       this.#forwardedPolls.delete(correlation);
-      this.#tenure.submit({ kind: 'forwardedPollAnswered', correlation, outcome: forwardedPollOutcome(answer) });
+      const isUnavailable = isAskFailure(answer) || answer.kind === 'rejected';
+      const outcome: ForwardedPollOutcome<StartedTask> = isUnavailable ? { kind: 'unavailable' } : answer;
+      this.#tenure.submit({ kind: 'forwardedPollAnswered', correlation, outcome });
     });
     this.#forwardedPolls.set(correlation, askId);
   }
@@ -318,10 +320,6 @@ function forwardedTaskOutcome(answer: MatchingAnswer<ForwardTask['command']>): F
   if (answer.kind === 'done' || answer.kind === 'stored') return 'taken';
   if (answer.kind === 'noMatch') return answer.isRefused ? 'refused' : 'noMatch';
   return 'unavailable';
-}
-
-function forwardedPollOutcome(answer: MatchingAnswer<ForwardPoll['command']>): ForwardedPollOutcome<StartedTask> {
-  return isAskFailure(answer) || answer.kind === 'rejected' ? { kind: 'unavailable' } : answer;
 }
 
 /** By the wall clock, as callers' deadlines: the journal's time may be ahead, and then each poll would be over before it came. */

@@ -106,13 +106,9 @@ export class Census implements ServerCondition {
 
   /** Has to be called for every partition before any of them starts. */
   register(topic: string, partition: number): (status: PartitionStatus) => void {
-    const entry: Entry = {
-      name: partitionName({ topic, partition }),
-      partition: { topic, partition },
-      status: undefined,
-      inactiveSinceMs: this.#options.clock.monoMs(),
-      wasActive: false,
-    };
+    const id = { topic, partition };
+    const inactiveSinceMs = this.#options.clock.monoMs();
+    const entry: Entry = { name: partitionName(id), partition: id, status: undefined, inactiveSinceMs, wasActive: false };
     this.#entries.push(entry);
     return (status) => this.#changed(entry, status);
   }
@@ -254,12 +250,9 @@ export class Census implements ServerCondition {
     const names = unserved.slice(0, NAMES_PER_REMINDER_MAX).map(({ partition }) => partition);
     if (unserved.length > names.length) names.push(`and ${unserved.length - names.length} more`);
     const [first] = unserved.toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'));
-    this.#options.logger.error('partitions are not served: their calls are answered UNAVAILABLE', {
-      partitions: names.join(', '),
-      served: this.#entries.length - unserved.length,
-      state: first?.state,
-      reason: first?.reason === '' ? undefined : first?.reason,
-    });
+    const reason = first?.reason === '' ? undefined : first?.reason;
+    const told = { partitions: names.join(', '), served: this.#entries.length - unserved.length, state: first?.state, reason };
+    this.#options.logger.error('partitions are not served: their calls are answered UNAVAILABLE', told);
   }
 }
 

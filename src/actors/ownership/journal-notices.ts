@@ -42,11 +42,8 @@ export class JournalNotices {
   #stranded({ offset, epoch, sequence }: StoredRecord, last: LogPosition): void {
     this.strandedRecords += 1;
     if (!this.#strandedSaid.now()) return;
-    this.#logger.error('records of a journal have vanished: records written after them do not count', {
-      offset,
-      found: `${epoch}.${sequence}`,
-      last: `${last.epoch}.${last.sequence}`,
-      strandedRecords: this.strandedRecords,
-    });
+    const stamps = { found: `${epoch}.${sequence}`, last: `${last.epoch}.${last.sequence}` };
+    const told = { offset, ...stamps, strandedRecords: this.strandedRecords };
+    this.#logger.error('records of a journal have vanished: records written after them do not count', told);
   }
 }

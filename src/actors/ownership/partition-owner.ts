@@ -202,23 +202,13 @@ export class PartitionOwner implements BatchSource, OwnerFindings {
   status(): PartitionStatus {
     const { state } = this.#life;
     const { epoch, sequence, offset } = this.#position.cursor;
-    const { sinceMs } = this.silence;
-    const isHeldUp = state !== 'active' || sinceMs !== undefined;
-    return {
-      partition: this.#options.partition,
-      state,
-      epoch,
-      sequence,
-      offset,
-      // What keeps it from being active may be the log.
-      reason: this.#reason === '' && isHeldUp ? this.#whyLogWaits : this.#reason,
-      silentSinceMs: sinceMs,
-      rival: this.#rival,
-      refolds: this.#takeover.refolds,
-      replayed: this.#progress.replayed,
-      foreignRecords: this.#parts.notices.foreignRecords,
-      strandedRecords: this.#parts.notices.strandedRecords,
-    };
+    const { sinceMs: silentSinceMs } = this.silence;
+    const { foreignRecords, strandedRecords } = this.#parts.notices;
+    // What keeps it from being active may be the log.
+    const mayBeLog = this.#reason === '' && (state !== 'active' || silentSinceMs !== undefined);
+    const reason = mayBeLog ? this.#whyLogWaits : this.#reason;
+    const read = { refolds: this.#takeover.refolds, replayed: this.#progress.replayed, foreignRecords, strandedRecords };
+    return { partition: this.#options.partition, state, epoch, sequence, offset, reason, silentSinceMs, rival: this.#rival, ...read };
   }
 
   /** Commits what was decided, then lets go. New commands are refused at once. */

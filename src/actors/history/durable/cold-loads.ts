@@ -220,17 +220,14 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   #damaged(want: Want, loaded: readonly (LoadedRun & { readonly key: LoadKey })[], error: unknown): void {
     const { core, logger } = this.#options;
     const reason = errorText(error);
+    const told = { ...core.idsOf(want.command), reason };
     const runs = loaded.flatMap((each) => runOf(each) ?? []);
     if (deletesUnread(want.command) && runs.length > 0) {
       for (const { key, run } of runs) core.residency.deleteUnread(key, run);
-      logger.warn('a workflow was deleted although its state cannot be read: its parent and its children are not notified', {
-        ...core.idsOf(want.command),
-        reason,
-      });
+      logger.warn('a workflow was deleted although its state cannot be read: its parent and its children are not notified', told);
       return this.#end(want, undefined);
     }
     if (this.#tellsOf(want.execution)) {
-      const told = { ...core.idsOf(want.command), reason };
       logger.error(
         'the state of a workflow cannot be read: it makes no progress; restore its row from a backup, or delete the workflow',
         told,

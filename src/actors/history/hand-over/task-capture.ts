@@ -92,6 +92,9 @@ type TaskLettersOptions = Pick<TaskCaptureOptions, 'shard' | 'topic' | 'core' | 
 
 type Target = { readonly namespaceId: string; readonly namespace: string };
 
+/** Of a letter that nobody has looked at yet. */
+const untouched = { traceparent: '', generation: 0, state: 'open', history: [], jobId: '' } as const;
+
 class TaskLetters {
   readonly #options: TaskLettersOptions;
 
@@ -138,12 +141,8 @@ class TaskLetters {
       },
       failure,
       origin: originOffset === undefined ? undefined : { topic, partition: shard - 1, offset: originOffset, group },
-      traceparent: '',
       deadLetterTimeMs: nowMs(),
-      generation: 0,
-      state: 'open',
-      history: [],
-      jobId: '',
+      ...untouched,
     };
   }
 

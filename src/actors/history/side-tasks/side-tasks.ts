@@ -96,11 +96,8 @@ export class SideTasks {
 
   #tellHanging({ kind, key }: AnySideTask, { destination }: SidePlace): void {
     if (!this.#warnings.now()) return;
-    this.#options.logger.warn('an archive, callback or batch task has not finished, and occupies its place until it has', {
-      task: kind,
-      destination,
-      ...key,
-    });
+    const told = { task: kind, destination, ...key };
+    this.#options.logger.warn('an archive, callback or batch task has not finished, and occupies its place until it has', told);
   }
 
   #isWanted({ taskId }: AnySideTask): boolean {

@@ -268,7 +268,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     const isFirst = shard.unsentTasks.sent(taskId);
     router.askMatching(host, request, ownWork(clock.monoMs() + DELIVERY_TIMEOUT_MS), (reply) => {
       if (reply.kind === 'stored' || reply.kind === 'done') return this.#dispatched(task, tries, reply.kind);
-      if (isFirst && hasDoneNothing(reply) && this.#isStillOurs(task)) shard.unsentTasks.refused(taskId);
+      if (isFirst && hasDoneNothing[reply.kind] && this.#isStillOurs(task)) shard.unsentTasks.refused(taskId);
       try {
         if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
         else this.#fails(task, tries, whyNotDispatched(reply));
@@ -333,27 +333,11 @@ function isToRun(task: TransferTask): boolean {
   return !isDispatch(task) || task.atMatching !== true;
 }
 
-/** Nobody has the task, nor will have it because of that. */
-function hasDoneNothing({ kind }: Refused): boolean {
-  switch (kind) {
-    case 'rejected':
-    case 'noMatch':
-    case 'stickyUnavailable':
-    case 'notHere':
-    case 'busy':
-    case 'tooLarge':
-    case 'internal':
-    case 'dataLoss':
-      return true;
-    case 'unavailable':
-    case 'deadline':
-      return false;
-    default:
-      return unreachable(kind);
-  }
-}
-
-type Refused = MatchingRejected | AskFailure | { readonly kind: 'noMatch' | 'stickyUnavailable' };
+/** Whether nobody has the task, nor will have it because of that. */
+const hasDoneNothing: Readonly<Record<(MatchingRejected | AskFailure)['kind'] | 'noMatch' | 'stickyUnavailable', boolean>> = {
+  ...{ rejected: true, noMatch: true, stickyUnavailable: true, notHere: true, busy: true, tooLarge: true, internal: true, dataLoss: true },
+  ...{ unavailable: false, deadline: false },
+};
 
 function whyNotDispatched(reply: MatchingRejected | AskFailure | { readonly kind: 'noMatch' }): TaskFailure {
   if (reply.kind === 'rejected') return refusedDispatch(reply.rejection);
