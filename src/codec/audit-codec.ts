@@ -29,21 +29,14 @@ function decode(value: Uint8Array, schema: number, { key, timeMs, offset }: Stor
 
 function entryOf(fields: Fields, queue: string): AuditEntry {
   const actor = fields.object('actor');
-  const caller = { authType: actor.text('authType'), peer: actor.text('peer'), client: fields.text('client') };
   return {
     queue,
     action: fields.oneOf('action', auditActions),
     timeMs: fields.time('time'),
     offset: fields.count('offset'),
     subject: actor.text('subject'),
-    caller: { ...caller, requestId: fields.text('requestId') },
-    jobId: fields.text('jobId'),
-    planHash: fields.text('planHash'),
-    filter: fields.text('filter'),
-    outcome: fields.text('outcome'),
-    errorType: fields.text('errorType'),
-    reason: fields.text('reason'),
-    source: fields.text('source'),
+    caller: { ...actor.texts('authType', 'peer'), ...fields.texts('client', 'requestId') },
+    ...fields.texts('jobId', 'planHash', 'filter', 'outcome', 'errorType', 'reason', 'source'),
     messageIds: fields.counts('messageIds'),
     messageIdRanges: fields.list('messageIdRanges').map((range) => ({ from: range.count('from'), to: range.count('to') })),
     letters: fields.count('letters'),

@@ -93,7 +93,7 @@ function actIn(fields: Fields): { readonly act?: LettersAct } {
   const act = fields.object('act');
   const kind = act.oneOf('kind', words('carried mergeFailed restored'));
   if (kind === 'carried') return { act: { kind } };
-  return { act: { kind, jobId: act.text('jobId'), who: act.text('who'), why: act.text('why') } };
+  return { act: { kind, ...act.texts('jobId', 'who', 'why') } };
 }
 
 function handedOverOf(item: Fields): HandedOver {

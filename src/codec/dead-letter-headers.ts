@@ -26,156 +26,109 @@ export const headerLimits = {
   stampBytesMax: 128,
 } as const;
 
-const h = {
-  messageId: 'perdure.message-id',
-  category: 'perdure.category',
-  categoryId: 'perdure.category-id',
-  sourceCluster: 'perdure.source-cluster',
-  targetCluster: 'perdure.target-cluster',
-  shardId: 'perdure.shard-id',
-  sourceShardId: 'perdure.source-shard-id',
-  /** Which letter of that shard it was: a hand-over that is repeated is known by it. */
-  fromSequence: 'perdure.from-sequence',
-  /** The id of the cluster whose shard that is: one that is made anew counts from 1 again. */
-  fromClusterId: 'perdure.from-cluster-id',
-  taskId: 'perdure.task-id',
-  taskType: 'perdure.task-type',
-  taskVersion: 'perdure.task-version',
-  taskFireTime: 'perdure.task-fire-time',
-  taskCreatedTime: 'perdure.task-created-time',
-  namespaceId: 'perdure.namespace-id',
-  namespace: 'perdure.namespace',
-  targetNamespaceId: 'perdure.target-namespace-id',
-  targetNamespace: 'perdure.target-namespace',
-  workflowId: 'perdure.workflow-id',
-  runId: 'perdure.run-id',
-  workflowType: 'perdure.workflow-type',
-  eventId: 'perdure.event-id',
-  firstEventId: 'perdure.first-event-id',
-  nextEventId: 'perdure.next-event-id',
-  cause: 'perdure.cause',
-  disposition: 'perdure.disposition',
-  errorType: 'perdure.error-type',
-  errorMessage: 'perdure.error-message',
-  errorStack: 'perdure.error-stack',
-  errorChain: 'perdure.error-chain',
-  fingerprint: 'perdure.fingerprint',
-  attempts: 'perdure.attempts',
-  generation: 'perdure.generation',
-  firstFailureTime: 'perdure.first-failure-time',
-  lastFailureTime: 'perdure.last-failure-time',
-  deadLetterTime: 'perdure.dead-letter-time',
-  history: 'perdure.history',
-  handler: 'perdure.handler',
-  node: 'perdure.node',
-  build: 'perdure.build',
-  state: 'perdure.state',
-  job: 'perdure.job',
-  valueType: 'perdure.value-type',
-  valueEncoding: 'perdure.value-encoding',
-  traceparent: 'traceparent',
-  originTopic: '__dlq.errors.topic',
-  originPartition: '__dlq.errors.partition',
-  originOffset: '__dlq.errors.offset',
-  originGroup: '__dlq.errors.group',
-  deliveryCount: '__dlq.errors.delivery.count',
-  message: '__dlq.errors.message',
-  originalTopic: 'x-original-topic',
-  originalTopicOfListeners: 'kafka_dlt-original-topic',
-  who: 'perdure.who',
-  why: 'perdure.why',
-  how: 'perdure.how',
-  when: 'perdure.when',
-  detail: 'perdure.detail',
-} as const;
-
 const noReason = 'none given';
 
 // ── Written ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function letterHeaders(queue: DeadLetterQueue, prefix: string, { messageId, letter }: LetterRecord): readonly RecordHeader[] {
-  const { task, failure, origin } = letter;
-  const isOfReplication = task.nextEventId !== undefined;
-  const message = cut(failure.errorMessage, headerLimits.errorMessageBytesMax);
-  const headers = written([
-    [h.messageId, messageId],
-    [h.category, queue.category],
-    [h.categoryId, queue.categoryId],
-    [h.sourceCluster, queue.sourceCluster],
-    [h.targetCluster, queue.targetCluster],
-    [h.shardId, task.shardId],
-    [h.sourceShardId, task.sourceShardId],
-    [h.fromSequence, letter.handOver.sequence],
-    [h.fromClusterId, letter.handOver.clusterId],
-    [h.taskId, task.taskId],
-    [h.taskType, task.taskType],
-    [h.taskVersion, task.taskVersion],
-    [h.taskFireTime, timeText(task.fireTimeMs)],
-    [h.taskCreatedTime, timeText(task.createdTimeMs)],
-    [h.namespaceId, task.namespaceId],
-    [h.namespace, task.namespace],
-    [h.targetNamespaceId, task.targetNamespaceId],
-    [h.targetNamespace, task.targetNamespace],
-    [h.workflowId, task.workflowId],
-    [h.runId, task.runId],
-    [h.workflowType, task.workflowType],
-    [isOfReplication ? h.firstEventId : h.eventId, task.eventId],
-    [h.nextEventId, task.nextEventId],
-    [h.cause, failure.cause],
-    [h.disposition, failure.disposition],
-    [h.errorType, cut(failure.errorType, headerLimits.errorTypeBytesMax)],
-    [h.errorMessage, message],
-    [h.errorStack, cut(failure.errorStack, headerLimits.errorStackBytesMax)],
-    [h.errorChain, chainText(failure.errorChain)],
-    [h.fingerprint, failure.fingerprint],
-    [h.attempts, failure.attempts],
-    [h.generation, letter.generation],
-    [h.firstFailureTime, timeText(failure.firstFailureTimeMs)],
-    [h.lastFailureTime, timeText(failure.lastFailureTimeMs)],
-    [h.deadLetterTime, timeText(letter.deadLetterTimeMs)],
-    [h.history, historyText(letter.history)],
-    [h.handler, failure.handler],
-    [h.node, failure.node],
-    [h.build, failure.build],
-    [h.state, letter.state],
-    [h.job, letter.jobId],
-    [h.valueType, task.valueType],
-    [h.valueEncoding, 'proto3'],
-    [h.traceparent, letter.traceparent],
-    [h.originTopic, origin?.topic],
-    [h.originPartition, origin?.partition],
-    [h.originOffset, origin?.offset],
-    [h.originGroup, origin?.group],
-    [h.deliveryCount, failure.attempts],
-    [h.message, message],
-    [h.originalTopic, redriveTopic(prefix).name],
-    [h.originalTopicOfListeners, redriveTopic(prefix).name],
-  ]);
-  return fitted(headers);
+export function letterHeaders(queue: DeadLetterQueue, prefix: string, record: LetterRecord): readonly RecordHeader[] {
+  return fitted(written(letterRows(queue, prefix, record)));
 }
 
 export function tombstoneHeaders(resolved: ResolvedRecord): readonly RecordHeader[] {
-  return written([
-    [h.messageId, resolved.messageId],
-    [h.who, resolved.who],
-    [h.why, resolved.why === '' ? noReason : resolved.why],
-    [h.job, resolved.jobId],
-    [h.how, resolved.how],
-    [h.when, timeText(resolved.timeMs)],
-    [h.generation, resolved.generation],
-    [h.detail, resolved.detail],
-  ]);
+  return written(tombstoneRows(resolved));
+}
+
+/** Whoever reads may ask for these names alone. */
+type Name = ReturnType<typeof letterRows | typeof tombstoneRows>[number][0];
+
+function letterRows(queue: DeadLetterQueue, prefix: string, { messageId, letter }: LetterRecord) {
+  const { task, failure, origin } = letter;
+  const isOfReplication = task.nextEventId !== undefined;
+  const message = cut(failure.errorMessage, headerLimits.errorMessageBytesMax);
+  return [
+    ['perdure.message-id', messageId],
+    ['perdure.category', queue.category],
+    ['perdure.category-id', queue.categoryId],
+    ['perdure.source-cluster', queue.sourceCluster],
+    ['perdure.target-cluster', queue.targetCluster],
+    ['perdure.shard-id', task.shardId],
+    ['perdure.source-shard-id', task.sourceShardId],
+    // Which letter of that shard it was: a hand-over that is repeated is known by it.
+    ['perdure.from-sequence', letter.handOver.sequence],
+    // The id of the cluster whose shard that is: one that is made anew counts from 1 again.
+    ['perdure.from-cluster-id', letter.handOver.clusterId],
+    ['perdure.task-id', task.taskId],
+    ['perdure.task-type', task.taskType],
+    ['perdure.task-version', task.taskVersion],
+    ['perdure.task-fire-time', timeText(task.fireTimeMs)],
+    ['perdure.task-created-time', timeText(task.createdTimeMs)],
+    ['perdure.namespace-id', task.namespaceId],
+    ['perdure.namespace', task.namespace],
+    ['perdure.target-namespace-id', task.targetNamespaceId],
+    ['perdure.target-namespace', task.targetNamespace],
+    ['perdure.workflow-id', task.workflowId],
+    ['perdure.run-id', task.runId],
+    ['perdure.workflow-type', task.workflowType],
+    [isOfReplication ? 'perdure.first-event-id' : 'perdure.event-id', task.eventId],
+    ['perdure.next-event-id', task.nextEventId],
+    ['perdure.cause', failure.cause],
+    ['perdure.disposition', failure.disposition],
+    ['perdure.error-type', cut(failure.errorType, headerLimits.errorTypeBytesMax)],
+    ['perdure.error-message', message],
+    ['perdure.error-stack', cut(failure.errorStack, headerLimits.errorStackBytesMax)],
+    ['perdure.error-chain', chainText(failure.errorChain)],
+    ['perdure.fingerprint', failure.fingerprint],
+    ['perdure.attempts', failure.attempts],
+    ['perdure.generation', letter.generation],
+    ['perdure.first-failure-time', timeText(failure.firstFailureTimeMs)],
+    ['perdure.last-failure-time', timeText(failure.lastFailureTimeMs)],
+    ['perdure.dead-letter-time', timeText(letter.deadLetterTimeMs)],
+    ['perdure.history', historyText(letter.history)],
+    ['perdure.handler', failure.handler],
+    ['perdure.node', failure.node],
+    ['perdure.build', failure.build],
+    ['perdure.state', letter.state],
+    ['perdure.job', letter.jobId],
+    ['perdure.value-type', task.valueType],
+    ['perdure.value-encoding', 'proto3'],
+    ['traceparent', letter.traceparent],
+    ['__dlq.errors.topic', origin?.topic],
+    ['__dlq.errors.partition', origin?.partition],
+    ['__dlq.errors.offset', origin?.offset],
+    ['__dlq.errors.group', origin?.group],
+    ['__dlq.errors.delivery.count', failure.attempts],
+    ['__dlq.errors.message', message],
+    ['x-original-topic', redriveTopic(prefix).name],
+    ['kafka_dlt-original-topic', redriveTopic(prefix).name],
+  ] as const;
+}
+
+function tombstoneRows(resolved: ResolvedRecord) {
+  return [
+    ['perdure.message-id', resolved.messageId],
+    ['perdure.who', resolved.who],
+    ['perdure.why', resolved.why === '' ? noReason : resolved.why],
+    ['perdure.job', resolved.jobId],
+    ['perdure.how', resolved.how],
+    ['perdure.when', timeText(resolved.timeMs)],
+    ['perdure.generation', resolved.generation],
+    ['perdure.detail', resolved.detail],
+  ] as const;
 }
 
 function written(headers: readonly (readonly [name: string, value: string | Whole | undefined])[]): RecordHeader[] {
   return headers.flatMap(([name, value]): RecordHeader[] => (value === undefined || value === '' ? [] : [[name, String(value)]]));
 }
 
+const whereItRan: readonly Name[] = ['perdure.handler', 'perdure.node', 'perdure.build'];
+/** In this order. */
+const givenUp: readonly Name[] = ['perdure.error-stack', 'perdure.error-chain', 'perdure.history', 'traceparent', ...whereItRan];
+
 /** Where ids and names are long, what tells of the failure gives way. Throws when they alone are too much: the letter is refused. */
 function fitted(headers: RecordHeader[]): readonly RecordHeader[] {
   const bytesMax = headerLimits.headersBytesMax - headerLimits.stampBytesMax;
   let bytes = headers.reduce((sum, [name, value]) => sum + name.length + utf8Bytes(value), 0);
-  for (const dropped of [h.errorStack, h.errorChain, h.history, h.traceparent, h.handler, h.node, h.build]) {
+  for (const dropped of givenUp) {
     if (bytes <= bytesMax) break;
     const at = headers.findIndex(([name]) => name === dropped);
     const found = headers[at];
@@ -183,7 +136,7 @@ function fitted(headers: RecordHeader[]): readonly RecordHeader[] {
     const size = utf8Bytes(found[1]);
     const left = Math.max(0, size - (bytes - bytesMax));
     // Half a list is none, nor half a name.
-    const shorter = dropped === h.errorStack ? cut(found[1], left) : '';
+    const shorter = dropped === 'perdure.error-stack' ? cut(found[1], left) : '';
     if (shorter === '') headers.splice(at, 1);
     else headers[at] = [dropped, shorter];
     bytes -= shorter === '' ? size + dropped.length : size - utf8Bytes(shorter);
@@ -237,123 +190,127 @@ function timeText(timeMs: number | undefined): string {
 /** Throws what is no letter of ours. */
 export function letterOfHeaders(headers: readonly RecordHeader[], value: Uint8Array): Letter {
   const of = new Map(headers);
-  const text = (name: string): string => of.get(name) ?? '';
-  const originTopic = text(h.originTopic);
+  const text = (name: Name): string => of.get(name) ?? '';
+  const originTopic = text('__dlq.errors.topic');
   return {
-    handOver: { shard: natural(of, h.shardId), sequence: natural(of, h.fromSequence), clusterId: text(h.fromClusterId) },
+    handOver: {
+      shard: natural(of, 'perdure.shard-id'),
+      sequence: natural(of, 'perdure.from-sequence'),
+      clusterId: text('perdure.from-cluster-id'),
+    },
     task: {
-      taskId: whole(of, h.taskId) ?? missing(h.taskId),
-      taskType: text(h.taskType),
-      taskVersion: whole(of, h.taskVersion),
-      fireTimeMs: time(of, h.taskFireTime),
-      createdTimeMs: time(of, h.taskCreatedTime),
-      shardId: natural(of, h.shardId),
-      sourceShardId: of.has(h.sourceShardId) ? natural(of, h.sourceShardId) : undefined,
-      namespaceId: text(h.namespaceId),
-      namespace: text(h.namespace),
-      targetNamespaceId: text(h.targetNamespaceId),
-      targetNamespace: text(h.targetNamespace),
-      workflowId: text(h.workflowId),
-      runId: text(h.runId),
-      workflowType: text(h.workflowType),
-      eventId: whole(of, h.eventId) ?? whole(of, h.firstEventId),
-      nextEventId: whole(of, h.nextEventId),
-      valueType: text(h.valueType),
+      taskId: whole(of, 'perdure.task-id') ?? missing('perdure.task-id'),
+      taskType: text('perdure.task-type'),
+      taskVersion: whole(of, 'perdure.task-version'),
+      fireTimeMs: time(of, 'perdure.task-fire-time'),
+      createdTimeMs: time(of, 'perdure.task-created-time'),
+      shardId: natural(of, 'perdure.shard-id'),
+      sourceShardId: of.has('perdure.source-shard-id') ? natural(of, 'perdure.source-shard-id') : undefined,
+      namespaceId: text('perdure.namespace-id'),
+      namespace: text('perdure.namespace'),
+      targetNamespaceId: text('perdure.target-namespace-id'),
+      targetNamespace: text('perdure.target-namespace'),
+      workflowId: text('perdure.workflow-id'),
+      runId: text('perdure.run-id'),
+      workflowType: text('perdure.workflow-type'),
+      eventId: whole(of, 'perdure.event-id') ?? whole(of, 'perdure.first-event-id'),
+      nextEventId: whole(of, 'perdure.next-event-id'),
+      valueType: text('perdure.value-type'),
       value,
     },
     failure: {
-      cause: oneOf(of, h.cause, letterCauses),
-      disposition: oneOf(of, h.disposition, letterDispositions),
-      errorType: text(h.errorType),
-      errorMessage: text(h.errorMessage),
-      errorStack: text(h.errorStack),
-      errorChain: list(of, h.errorChain).map((item) => ({ errorType: field(item, 'type'), errorMessage: field(item, 'message') })),
-      fingerprint: text(h.fingerprint),
-      attempts: natural(of, h.attempts),
-      firstFailureTimeMs: time(of, h.firstFailureTime) ?? missing(h.firstFailureTime),
-      lastFailureTimeMs: time(of, h.lastFailureTime) ?? missing(h.lastFailureTime),
-      handler: text(h.handler),
-      node: text(h.node),
-      build: text(h.build),
+      cause: oneOf(of, 'perdure.cause', letterCauses),
+      disposition: oneOf(of, 'perdure.disposition', letterDispositions),
+      errorType: text('perdure.error-type'),
+      errorMessage: text('perdure.error-message'),
+      errorStack: text('perdure.error-stack'),
+      errorChain: list(of, 'perdure.error-chain').map((item) => ({ errorType: field(item, 'type'), errorMessage: field(item, 'message') })),
+      fingerprint: text('perdure.fingerprint'),
+      attempts: natural(of, 'perdure.attempts'),
+      firstFailureTimeMs: time(of, 'perdure.first-failure-time') ?? missing('perdure.first-failure-time'),
+      lastFailureTimeMs: time(of, 'perdure.last-failure-time') ?? missing('perdure.last-failure-time'),
+      handler: text('perdure.handler'),
+      node: text('perdure.node'),
+      build: text('perdure.build'),
     },
     origin:
       originTopic === ''
         ? undefined
         : {
             topic: originTopic,
-            partition: natural(of, h.originPartition),
-            offset: natural(of, h.originOffset),
-            group: text(h.originGroup),
+            partition: natural(of, '__dlq.errors.partition'),
+            offset: natural(of, '__dlq.errors.offset'),
+            group: text('__dlq.errors.group'),
           },
-    traceparent: text(h.traceparent),
-    deadLetterTimeMs: time(of, h.deadLetterTime) ?? missing(h.deadLetterTime),
-    generation: natural(of, h.generation),
-    state: oneOf(of, h.state, letterStates),
-    history: list(of, h.history).map((item) => ({
+    traceparent: text('traceparent'),
+    deadLetterTimeMs: time(of, 'perdure.dead-letter-time') ?? missing('perdure.dead-letter-time'),
+    generation: natural(of, 'perdure.generation'),
+    state: oneOf(of, 'perdure.state', letterStates),
+    history: list(of, 'perdure.history').map((item) => ({
       timeMs: timeOf(field(item, 'time')) ?? missing('time'),
       kind: field(item, 'kind'),
       errorType: field(item, 'errorType'),
       jobId: field(item, 'job'),
       fingerprint: field(item, 'fingerprint'),
     })),
-    jobId: text(h.job),
+    jobId: text('perdure.job'),
   };
 }
 
 /** What a queue must know of a letter that cannot be read otherwise. */
 export function readableOfHeaders(headers: readonly RecordHeader[]): Pick<DamagedLetterRecord, 'handOver' | 'state'> {
   const of = new Map(headers);
-  const shard = naturalIn(of, h.shardId);
-  const sequence = naturalIn(of, h.fromSequence);
-  const clusterId = of.get(h.fromClusterId) ?? '';
+  const shard = naturalIn(of, 'perdure.shard-id');
+  const sequence = naturalIn(of, 'perdure.from-sequence');
+  const clusterId = of.get('perdure.from-cluster-id') ?? '';
   const handOver = shard === undefined || sequence === undefined ? undefined : { shard, sequence, clusterId };
-  return { handOver, state: letterStates.find(of.get(h.state)) ?? 'open' };
+  return { handOver, state: letterStates.find(of.get('perdure.state')) ?? 'open' };
 }
 
 /** Throws what is no tombstone of ours. */
 export function resolvedOfHeaders(headers: readonly RecordHeader[]): Omit<ResolvedRecord, 'messageId' | 'timeMs' | 'kind'> {
   const of = new Map(headers);
-  const why = of.get(h.why) ?? '';
+  const why = of.get('perdure.why') ?? '';
   return {
-    how: oneOf(of, h.how, resolvedHows),
-    who: of.get(h.who) ?? '',
+    how: oneOf(of, 'perdure.how', resolvedHows),
+    who: of.get('perdure.who') ?? '',
     why: why === noReason ? '' : why,
-    jobId: of.get(h.job) ?? '',
+    jobId: of.get('perdure.job') ?? '',
     // What it was must not hang on a number that nothing depends on.
-    generation: naturalIn(of, h.generation) ?? 0,
-    ...(of.has(h.detail) ? { detail: of.get(h.detail) ?? '' } : {}),
+    generation: naturalIn(of, 'perdure.generation') ?? 0,
+    ...(of.has('perdure.detail') ? { detail: of.get('perdure.detail') ?? '' } : {}),
   };
 }
 
-type Headers = ReadonlyMap<string, string>;
+type Headers = { get(name: Name): string | undefined; has(name: Name): boolean };
 
 function missing(name: string): never {
   throw new Error(`${name} is missing, or not what it must be`);
 }
 
-function oneOf<Value extends string>(of: Headers, name: string, values: Words<Value>): Value {
+function oneOf<Value extends string>(of: Headers, name: Name, values: Words<Value>): Value {
   return values.find(of.get(name)) ?? missing(name);
 }
 
-function natural(of: Headers, name: string): number {
+function natural(of: Headers, name: Name): number {
   return naturalIn(of, name) ?? missing(name);
 }
 
-function naturalIn(of: Headers, name: string): number | undefined {
+function naturalIn(of: Headers, name: Name): number | undefined {
   const text = of.get(name) ?? '';
   const value = Number(text);
   return /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
 }
 
 /** Undefined: it is not there. */
-function whole(of: Headers, name: string): Whole | undefined {
+function whole(of: Headers, name: Name): Whole | undefined {
   const text = of.get(name);
   if (text === undefined) return undefined;
   if (!/^-?\d+$/.test(text)) return missing(name);
   return numberOrBigint(text);
 }
 
-function time(of: Headers, name: string): number | undefined {
+function time(of: Headers, name: Name): number | undefined {
   const text = of.get(name);
   return text === undefined ? undefined : (timeOf(text) ?? missing(name));
 }
@@ -363,7 +320,7 @@ function timeOf(text: string): number | undefined {
   return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
-function list(of: Headers, name: string): readonly unknown[] {
+function list(of: Headers, name: Name): readonly unknown[] {
   const text = of.get(name);
   if (text === undefined) return [];
   const items: unknown = JSON.parse(text);

@@ -2,7 +2,7 @@
 import { LogError, type StoredRecord } from '../ports/log.ts';
 import type { EncodedRecord, RecordCodec } from '../actors/partition/partition-core.ts';
 import type { IdRange } from '../deadletters/letter-commands.ts';
-import type { CauseCount, Job, JobCounts, JobFailure, JobOptions, JobSkip, Plan } from '../deadletters/jobs/job.ts';
+import type { CauseCount, Job, JobFailure, JobOptions, JobSkip, Plan } from '../deadletters/jobs/job.ts';
 import type { JobAct, JobEntry, JobsRecord } from '../deadletters/jobs/job.ts';
 import type { Caller } from '../deadletters/audit/audit-entry.ts';
 import { unreachable } from '../kernel/assert.ts';
@@ -115,9 +115,7 @@ function planOf(fields: Fields): Plan {
     requestHash: fields.text('requestHash'),
     selected: fields.number('selected'),
     ...(fields.has('comebacks') ? { comebacks: fields.text('comebacks') } : {}),
-    causes: fields
-      .list('causes')
-      .map((item): CauseCount => ({ cause: item.text('cause'), errorType: item.text('errorType'), count: item.number('count') })),
+    causes: fields.list('causes').map((item): CauseCount => ({ ...item.texts('cause', 'errorType'), count: item.number('count') })),
     createdTimeMs: fields.time('createdTime'),
     expireTimeMs: fields.time('expireTime'),
   };
@@ -129,15 +127,12 @@ function entryOf(fields: Fields): JobEntry {
   const window = fields.object('window');
   const job: Job = {
     ...commonOf(fields),
-    jobId: fields.text('jobId'),
-    planHash: fields.text('planHash'),
-    requestHash: fields.text('requestHash'),
+    ...fields.texts('jobId', 'planHash', 'requestHash', 'stateReason'),
     state: fields.oneOf('state', jobStates),
-    stateReason: fields.text('stateReason'),
     createdTimeMs: fields.time('createdTime'),
     startTimeMs: fields.time('startTime'),
     endTimeMs: fields.has('endTime') ? fields.time('endTime') : undefined,
-    counts: countsOf(fields.object('counts')),
+    counts: fields.object('counts').numbers(...countNames),
     lastProcessedMessageId: fields.number('lastProcessedMessageId'),
     failures: fields.list('failures').map(failureOf),
     skips: fields.list('skips').map(reasonOf),
@@ -154,59 +149,39 @@ function reasonOf(item: Fields): JobSkip {
   return { messageId: item.number('messageId'), reason: item.text('reason') };
 }
 
-function countsOf(fields: Fields): JobCounts {
-  const [selected = 0, merged = 0, mergedNoop = 0, purged = 0, restored = 0, failed = 0, skipped = 0, gone = 0, notTried = 0] =
-    countNames.map((name) => fields.number(name));
-  return { selected, merged, mergedNoop, purged, restored, failed, skipped, gone, notTried };
-}
-
 function failureOf(item: Fields): JobFailure {
-  return {
-    messageId: item.number('messageId'),
-    taskId: item.text('taskId'),
-    taskType: item.text('taskType'),
-    errorType: item.text('errorType'),
-    errorMessage: item.text('errorMessage'),
-    sameCause: item.flag('sameCause'),
-  };
+  const texts = item.texts('taskId', 'taskType', 'errorType', 'errorMessage');
+  return { messageId: item.number('messageId'), ...texts, sameCause: item.flag('sameCause') };
 }
 
 function commonOf(fields: Fields): Pick<Plan, Common> {
   return {
     operation: fields.oneOf('operation', jobOperations),
     queue: {
-      number: fields.number('queueNumber'),
-      category: fields.text('category'),
-      sourceCluster: fields.text('sourceCluster'),
-      incarnation: fields.number('queueIncarnation'),
+      ...fields.texts('category', 'sourceCluster'),
+      ...{ number: fields.number('queueNumber'), incarnation: fields.number('queueIncarnation') },
     },
     ids: fields.ranges('ids'),
     ...(fields.has('purgedBy') ? { purgedBy: fields.text('purgedBy') } : {}),
     options: optionsOf(fields),
-    actor: fields.text('actor'),
     ...callerOf(fields),
-    reason: fields.text('reason'),
+    ...fields.texts('actor', 'reason', 'groupId'),
     query: fields.text('filter'),
-    groupId: fields.text('groupId'),
   };
 }
 
 function actOf(fields: Fields): JobAct {
-  const known = { action: fields.oneOf('action', jobActions), actor: fields.text('actor'), reason: fields.text('reason') };
-  return { ...known, ...callerOf(fields) };
+  return { action: fields.oneOf('action', jobActions), ...fields.texts('actor', 'reason'), ...callerOf(fields) };
 }
 
 function callerOf(fields: Fields): { readonly caller?: Caller } {
   if (!fields.has('caller')) return {};
-  const caller = fields.object('caller');
-  const [authType, peer] = [caller.text('authType'), caller.text('peer')];
-  return { caller: { authType, peer, client: caller.text('client'), requestId: caller.text('requestId') } };
+  return { caller: fields.object('caller').texts('authType', 'peer', 'client', 'requestId') };
 }
 
 function optionsOf(fields: Fields): JobOptions {
   return {
-    rps: fields.number('rps'),
-    concurrency: fields.number('concurrency'),
+    ...fields.numbers('rps', 'concurrency'),
     taskTimeoutMs: Math.round(1_000 * Number(/^([\d.]+)s$/.exec(fields.text('taskTimeout'))?.[1])),
     canary: fields.flag('canary'),
     maxFailures: fields.number('maxFailures'),

@@ -29,6 +29,14 @@ export class Fields {
     return value;
   }
 
+  texts<Name extends string>(...names: readonly Name[]): { readonly [One in Name]: string } {
+    return Object.fromEntries(names.map((name) => [name, this.text(name)])) as { readonly [One in Name]: string };
+  }
+
+  numbers<Name extends string>(...names: readonly Name[]): { readonly [One in Name]: number } {
+    return Object.fromEntries(names.map((name) => [name, this.number(name)])) as { readonly [One in Name]: number };
+  }
+
   number(name: string): number {
     const value = this.#at(name);
     if (typeof value !== 'number' || !Number.isFinite(value)) throw new Error(`${name} is no number`);

@@ -14,6 +14,7 @@ import type { RunKey } from '../kernel/run-key.ts';
 import { unreachable } from '../kernel/assert.ts';
 import { errorText } from '../kernel/error-text.ts';
 import { shownId } from '../kernel/shown-id.ts';
+import { words } from '../kernel/words.ts';
 import { Undecodable } from '../kernel/undecodable.ts';
 import * as info from '../wire/generated/letter/task_info.ts';
 import * as state from '../wire/generated/state/history.ts';
@@ -97,19 +98,10 @@ export function decodeTaskOf(category: TaskCategory, value: Uint8Array): Pending
 }
 
 /** Fields of which a category may have some. A task's id and its time are its own. */
-const fieldsSaidTwice = [
-  'taskType',
-  'namespaceId',
-  'workflowId',
-  'runId',
-  'targetNamespaceId',
-  'targetWorkflowId',
-  'targetRunId',
-  'taskQueue',
-  'scheduledEventId',
-  'eventId',
-  'destination',
-] as const;
+const fieldsSaidTwice = words(
+  'taskType namespaceId workflowId runId targetNamespaceId targetWorkflowId targetRunId',
+  'taskQueue scheduledEventId eventId destination',
+).all;
 
 // ── As Temporal stores it ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

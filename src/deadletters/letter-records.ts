@@ -123,55 +123,26 @@ export function letterRow(record: LetterRecord | DamagedLetterRecord, { sourceCl
   }
   const { task, failure, generation, state, deadLetterTimeMs } = record.letter;
   const { cause, disposition, attempts, firstFailureTimeMs, lastFailureTimeMs } = failure;
+  const { shardId, fireTimeMs } = task;
   return {
     ...place,
     ...{ cause, disposition, attempts, firstFailureTimeMs, lastFailureTimeMs, generation, state, deadLetterTimeMs },
-    taskId: storable(task.taskId),
-    taskType: cut(task.taskType),
-    shardId: task.shardId,
-    namespaceId: cut(task.namespaceId),
-    namespace: cut(task.namespace),
-    workflowId: cut(task.workflowId),
-    runId: cut(task.runId),
-    workflowType: cut(task.workflowType),
-    errorType: cut(failure.errorType),
-    errorMessage: cut(failure.errorMessage),
-    fingerprint: cut(failure.fingerprint),
-    taskFireTimeMs: task.fireTimeMs,
-    firstEventId: storable(task.eventId),
-    nextEventId: storable(task.nextEventId),
-    version: storable(task.taskVersion),
-    node: cut(failure.node),
-    build: cut(failure.build),
+    ...{ shardId, taskFireTimeMs: fireTimeMs },
+    ...{ taskId: storable(task.taskId), version: storable(task.taskVersion) },
+    ...{ firstEventId: storable(task.eventId), nextEventId: storable(task.nextEventId) },
+    ...{ taskType: cut(task.taskType), workflowType: cut(task.workflowType) },
+    ...{ namespaceId: cut(task.namespaceId), namespace: cut(task.namespace), workflowId: cut(task.workflowId), runId: cut(task.runId) },
+    ...{ errorType: cut(failure.errorType), errorMessage: cut(failure.errorMessage), fingerprint: cut(failure.fingerprint) },
+    ...{ node: cut(failure.node), build: cut(failure.build) },
     isDamaged: false,
   };
 }
 
-const unknown = {
-  taskId: undefined,
-  taskType: '',
-  shardId: undefined,
-  namespaceId: '',
-  namespace: '',
-  workflowId: '',
-  runId: '',
-  workflowType: '',
-  cause: '',
-  disposition: '',
-  errorType: '',
-  fingerprint: '',
-  attempts: 0,
-  generation: 0,
-  state: 'open',
-  taskFireTimeMs: undefined,
-  firstFailureTimeMs: undefined,
-  lastFailureTimeMs: undefined,
-  firstEventId: undefined,
-  nextEventId: undefined,
-  version: undefined,
-  node: '',
-  build: '',
-} as const;
+const noIds = { taskId: undefined, shardId: undefined, firstEventId: undefined, nextEventId: undefined, version: undefined };
+const noTimes = { taskFireTimeMs: undefined, firstFailureTimeMs: undefined, lastFailureTimeMs: undefined };
+const noTexts = { taskType: '', namespaceId: '', namespace: '', workflowId: '', runId: '', workflowType: '', node: '', build: '' } as const;
+const noFailure = { cause: '', disposition: '', errorType: '', fingerprint: '', attempts: 0 } as const;
+const unknown = { ...noIds, ...noTimes, ...noTexts, ...noFailure, generation: 0 };
 
 function storable(value: Whole | undefined): Whole | undefined {
   return typeof value === 'bigint' && (value < int64Min || value > int64Max) ? undefined : value;

@@ -121,31 +121,18 @@ function union(some: readonly RunningWorkflow[], more: readonly RunningWorkflow[
   return [...some, ...without(more, some)];
 }
 
-/** The lists are copied once, whatever a step adds to them. */
+/** The list is copied once, whatever a step adds to it. Whoever adds has looked whether there is room. */
 class StepDraft {
-  #progress: ScheduleProgress;
-  readonly #buffered: BufferedStart[];
+  progress: ScheduleProgress;
+  readonly buffered: BufferedStart[];
 
   constructor(progress: ScheduleProgress) {
-    this.#progress = progress;
-    this.#buffered = [...progress.buffered];
-  }
-
-  get progress(): ScheduleProgress {
-    return this.#progress;
-  }
-
-  get buffered(): readonly BufferedStart[] {
-    return this.#buffered;
+    this.progress = progress;
+    this.buffered = [...progress.buffered];
   }
 
   change(change: Partial<ScheduleProgress>): void {
-    this.#progress = { ...this.#progress, ...change };
-  }
-
-  /** The caller has looked whether there is room. */
-  add(start: BufferedStart): void {
-    this.#buffered.push(start);
+    this.progress = { ...this.progress, ...change };
   }
 }
 
@@ -165,7 +152,7 @@ function takeDueTimes(draft: StepDraft, { nextTime, policies }: SchedulePlan, no
     taken++;
     draft.change({ processedToMs: next.nextMs });
     if (isMissed) draft.change({ missedCatchupWindow: draft.progress.missedCatchupWindow + 1 });
-    else if (!isOutdated) draft.add(startAt(next, overlapPolicy.unspecified, false));
+    else if (!isOutdated) draft.buffered.push(startAt(next, overlapPolicy.unspecified, false));
   }
   if (next !== undefined) return next.nextMs;
   // It is not known whether there is one: the schedule stays, and what has become due meanwhile is found then.
@@ -191,7 +178,7 @@ function takeBackfills(draft: StepDraft, { nextTime }: SchedulePlan, turn: Searc
     }
     if (next === undefined || next.nextMs > backfill.toMs) backfills.shift();
     else {
-      draft.add(startAt(next, backfill.overlapPolicy, true));
+      draft.buffered.push(startAt(next, backfill.overlapPolicy, true));
       backfills[0] = { ...backfill, fromMs: next.nextMs + 1 };
     }
   }
@@ -209,7 +196,7 @@ type Actions = Pick<ScheduleStep, 'starts'> & { readonly holdsUp: boolean };
 /** Starts that a pause, or the number of actions that are left, does not allow make room for the next. */
 function processBuffer(draft: StepDraft, { policies }: SchedulePlan): Actions {
   const starts: StartingAction[] = [];
-  let waiting = draft.buffered;
+  let waiting: readonly BufferedStart[] = draft.buffered;
   let holdsUp = false;
   for (;;) {
     const { running, starting } = draft.progress;

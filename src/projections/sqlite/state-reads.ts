@@ -108,18 +108,8 @@ export type PassedOver = (runId: string, error: unknown) => void;
 
 /** Whose rows are read, and who hears of those that cannot be. */
 export type Of = { readonly connection: Connection; readonly partition: number; readonly passedOver: PassedOver };
-type Method =
-  | 'transferTasks'
-  | 'timers'
-  | 'tasksAside'
-  | 'dueRuns'
-  | 'runIds'
-  | 'runs'
-  | 'strayRows'
-  | 'rebuildDue'
-  | 'matchingTasks'
-  | 'matchingQueues'
-  | 'countMatchingTasks';
+type OfRuns = 'transferTasks' | 'timers' | 'tasksAside' | 'dueRuns' | 'runIds' | 'runs' | 'strayRows' | 'rebuildDue';
+type Method = OfRuns | 'matchingTasks' | 'matchingQueues' | 'countMatchingTasks';
 type Behind<Args> = Args extends readonly [unknown, ...infer Others] ? Others : never;
 type RowsOf<Read> = Read extends Fenced<infer Rows> ? Rows : never;
 

@@ -319,7 +319,6 @@ function hostAndPort(address: string): { readonly host: string; readonly port: n
 }
 
 /** Logs that Kafka throttles us: an operator would look for the cause everywhere else first. At most one line in ten seconds. */
-
 export class ThrottleReport {
   readonly #logger: Logger;
   readonly #nowMs: () => number;
