@@ -5,6 +5,7 @@
  *
  * What the classes make of times and durations is their parts; which fields are such is known by their names, and a test holds that list.
  */
+import { words } from '../kernel/words.ts';
 import { loadPublicMessages, type PublicMessages } from '../wire/services.ts';
 
 export type HistoryJson = {
@@ -13,35 +14,17 @@ export type HistoryJson = {
   events(batch: string): readonly Uint8Array[];
 };
 
-export const timestampFields: ReadonlySet<string> = new Set([
-  'eventTime',
-  'workflowExecutionExpirationTime',
-  'createTime',
-  'expireTime',
-  'fastForwardTargetTime',
-  'targetTime',
-  'wallClockTime',
-]);
-export const durationFields: ReadonlySet<string> = new Set([
-  'workflowExecutionTimeout',
-  'workflowRunTimeout',
-  'workflowTaskTimeout',
-  'nextRetryDelay',
-  'initialInterval',
-  'maximumInterval',
-  'firstWorkflowTaskBackoff',
-  'duration',
-  'initialSkippedDuration',
-  'startToCloseTimeout',
-  'scheduleToCloseTimeout',
-  'scheduleToStartTimeout',
-  'heartbeatTimeout',
-  'startToFireTimeout',
-  'backoffStartInterval',
-  'newWorkflowTaskTimeout',
-  'newWorkflowRunTimeout',
-  'newWorkflowExecutionTimeout',
-]);
+export const timestampFields: ReadonlySet<string> = new Set(
+  words('eventTime workflowExecutionExpirationTime createTime expireTime fastForwardTargetTime targetTime wallClockTime').all,
+);
+export const durationFields: ReadonlySet<string> = new Set(
+  words(
+    'workflowExecutionTimeout workflowRunTimeout workflowTaskTimeout nextRetryDelay initialInterval maximumInterval',
+    'firstWorkflowTaskBackoff duration initialSkippedDuration startToCloseTimeout scheduleToCloseTimeout scheduleToStartTimeout',
+    'heartbeatTimeout startToFireTimeout backoffStartInterval newWorkflowTaskTimeout newWorkflowRunTimeout',
+    'newWorkflowExecutionTimeout',
+  ).all,
+);
 /** Their keys are anybody's. Messages that have such a name elsewhere hold neither times nor durations themselves. */
 export const mapFields: ReadonlySet<string> = new Set(['details', 'fields', 'header', 'indexedFields', 'metadata', 'nexusHeader']);
 

@@ -75,7 +75,7 @@ export class QueueCore {
     return this.#state.incarnation === 0 ? this.#newIncarnation : this.#state.incarnation;
   }
 
-  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut' | 'uncutPurges' | 'missingIds'> {
+  get state(): Readonly<Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut' | 'uncutPurges' | 'missingIds'>> {
     return this.#state;
   }
 

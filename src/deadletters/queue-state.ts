@@ -22,11 +22,11 @@ export class QueueState {
   readonly handOvers = new HandOvers();
   /** The cluster whose letters the queue takes. Its topic may hold letters of an earlier cluster. */
   readonly clusterId: string;
-  #lastTimeMs: number;
-  /** What the last head says. */
-  #cut: number;
-  #uncutPurges: number;
-  #incarnation: number;
+  lastTimeMs: number;
+  /** What the last head says. `cut`: where the journal may begin. */
+  cut: number;
+  uncutPurges: number;
+  incarnation: number;
   #lowestOpen = 0;
   /** Ids that no record was seen of, the first and the last: resolved long ago, or lost. */
   #unseen: { readonly from: number; readonly to: number } | undefined;
@@ -34,29 +34,12 @@ export class QueueState {
   /** Throws what no snapshot can be. */
   constructor(snapshot?: QueueSnapshot, lastTimeMs = 0, clusterId = '') {
     this.clusterId = clusterId;
-    this.#lastTimeMs = lastTimeMs;
+    this.lastTimeMs = lastTimeMs;
     this.ids = snapshot === undefined ? new LetterIds() : LetterIds.of(snapshot.ids);
     for (const [shard, recent] of snapshot?.handOvers ?? []) this.handOvers.replace(shard, recent);
-    this.#cut = snapshot?.cut ?? 0;
-    this.#uncutPurges = snapshot?.uncutPurges ?? 0;
-    this.#incarnation = snapshot?.incarnation ?? 0;
-  }
-
-  /** Where the journal may begin. */
-  get cut(): number {
-    return this.#cut;
-  }
-
-  get uncutPurges(): number {
-    return this.#uncutPurges;
-  }
-
-  get incarnation(): number {
-    return this.#incarnation;
-  }
-
-  get lastTimeMs(): number {
-    return this.#lastTimeMs;
+    this.cut = snapshot?.cut ?? 0;
+    this.uncutPurges = snapshot?.uncutPurges ?? 0;
+    this.incarnation = snapshot?.incarnation ?? 0;
   }
 
   /** If the journal has lost records: ids of letters that may have been in the queue, and are not known any more. */
@@ -67,21 +50,21 @@ export class QueueState {
   }
 
   evolve(record: DeadLetterRecord): void {
-    this.#lastTimeMs = record.timeMs;
+    this.lastTimeMs = record.timeMs;
     switch (record.kind) {
       case 'letter':
         return this.#letter(record.messageId, record.letter.state, record.letter.handOver, taskFingerprint(record.letter.task));
       case 'damaged':
         return this.#letter(record.messageId, record.state, record.handOver, undefined);
       case 'resolved':
-        if (record.how === 'purged') this.#uncutPurges += 1;
+        if (record.how === 'purged') this.uncutPurges += 1;
         this.#notSeen(record.messageId);
         this.ids.addPurged(record.messageId + 1);
         return this.ids.set(record.messageId, record.how === 'purged' ? 'purged' : 'merged');
       case 'head':
-        if (record.cut > this.#cut) this.#uncutPurges = record.uncutPurges;
-        this.#cut = Math.max(this.#cut, record.cut);
-        this.#incarnation = record.incarnation;
+        if (record.cut > this.cut) this.uncutPurges = record.uncutPurges;
+        this.cut = Math.max(this.cut, record.cut);
+        this.incarnation = record.incarnation;
         this.#lowestOpen = Math.max(this.#lowestOpen, record.lowestOpen);
         this.#notSeen(record.nextId);
         return this.ids.addPurged(record.nextId);
@@ -94,19 +77,19 @@ export class QueueState {
   }
 
   /** The head that holds behind these records, for the command that writes them in this order. */
-  headAfter(records: readonly DeadLetterRecord[], timeMs: number, incarnation = this.#incarnation): HeadRecord {
+  headAfter(records: readonly DeadLetterRecord[], timeMs: number, incarnation = this.incarnation): HeadRecord {
     const given = records.flatMap((record) => (record.kind === 'letter' ? [record.messageId + 1] : []));
     const nextId = Math.max(this.ids.nextId, ...given);
     const gone = new Set(records.flatMap((record) => (record.kind === 'resolved' ? [record.messageId] : [])));
     let lowestOpen = this.ids.firstLetter();
     while (lowestOpen !== undefined && gone.has(lowestOpen)) lowestOpen = this.ids.firstLetter(lowestOpen + 1);
     const lowest = Math.min(lowestOpen ?? nextId, ...given.map((next) => next - 1));
-    return { kind: 'head', timeMs, nextId, lowestOpen: lowest, cut: this.#cut, uncutPurges: 0, incarnation };
+    return { kind: 'head', timeMs, nextId, lowestOpen: lowest, cut: this.cut, uncutPurges: 0, incarnation };
   }
 
   snapshot(): QueueSnapshot {
     const handOvers = new Map([...this.handOvers.all].map(([shard, recent]) => [shard, [...recent]]));
-    return { ids: this.ids.snapshot(), handOvers, cut: this.#cut, uncutPurges: this.#uncutPurges, incarnation: this.#incarnation };
+    return { ids: this.ids.snapshot(), handOvers, cut: this.cut, uncutPurges: this.uncutPurges, incarnation: this.incarnation };
   }
 
   /** For tests: equal states give equal texts. */

@@ -1134,8 +1134,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'forgets at a takeover that letters were purged',
     file: 'src/deadletters/queue-state.ts',
-    search: 'this.#uncutPurges = snapshot?.uncutPurges ?? 0;',
-    replace: 'this.#uncutPurges = 0;',
+    search: 'this.uncutPurges = snapshot?.uncutPurges ?? 0;',
+    replace: 'this.uncutPurges = 0;',
     caughtBy: 'scenarios',
     shows: ['I11'],
   },
@@ -1174,7 +1174,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'forgets the incarnation of a queue when its journal is folded',
     file: 'src/deadletters/queue-state.ts',
-    search: 'this.#incarnation = record.incarnation;',
+    search: 'this.incarnation = record.incarnation;',
     replace: '',
     caughtBy: 'scenarios',
     shows: ['I20'],
@@ -1182,8 +1182,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'forgets the incarnation of a queue when it restarts from rows',
     file: 'src/deadletters/queue-state.ts',
-    search: 'this.#incarnation = snapshot?.incarnation ?? 0;',
-    replace: 'this.#incarnation = 0;',
+    search: 'this.incarnation = snapshot?.incarnation ?? 0;',
+    replace: 'this.incarnation = 0;',
     caughtBy: 'scenarios',
     shows: ['I20'],
   },

@@ -2,6 +2,7 @@
 import { fault } from '../../../filter/fault.ts';
 import { milliseconds, whole, type Attribute, type SpecialWritten, type Value } from '../../../filter/values.ts';
 import { int64Max, int64Min } from '../../../kernel/int64.ts';
+import { words } from '../../../kernel/words.ts';
 
 export const specialValues: ReadonlyMap<string, Pick<Attribute, 'asKind' | 'special'>> = new Map([
   ['ExecutionStatus', { asKind: 'keyword', special: { valueOf: status, nameOf: statusName } }],
@@ -9,17 +10,7 @@ export const specialValues: ReadonlyMap<string, Pick<Attribute, 'asKind' | 'spec
 ]);
 
 /** `temporal.api.enums.v1.WorkflowExecutionStatus`, from 0. */
-const statuses = [
-  'Unspecified',
-  'Running',
-  'Completed',
-  'Failed',
-  'Canceled',
-  'Terminated',
-  'ContinuedAsNew',
-  'TimedOut',
-  'Paused',
-] as const;
+const statuses = words('Unspecified Running Completed Failed Canceled Terminated ContinuedAsNew TimedOut Paused').all;
 const statusNumbers: ReadonlyMap<string, number> = new Map(
   statuses.flatMap((name, number) => {
     const enumName = `WORKFLOW_EXECUTION_STATUS${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
