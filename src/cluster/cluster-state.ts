@@ -10,16 +10,8 @@
  * A change of what has not come yet is passed over: its part, which comes, was made behind it. Whoever begins at 0 knows all that the parts say.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
-import type {
-  AttributesCarried,
-  CarriedPart,
-  ClusterCarried,
-  ClusterIdentity,
-  ClusterRecord,
-  KnownDeadLetterQueue,
-  NamespaceCarried,
-  NamespaceTexts,
-} from './cluster-records.ts';
+import type { AttributesCarried, CarriedPart, ClusterCarried, ClusterIdentity, ClusterRecord } from './cluster-records.ts';
+import type { KnownDeadLetterQueue, NamespaceCarried, NamespaceTexts } from './cluster-records.ts';
 import { type ArchivalState, notArchived } from './archival-state.ts';
 import { AttributeGenerations } from './attribute-generations.ts';
 import { type NamespaceDeletion, NamespaceDeletions } from './deletions.ts';

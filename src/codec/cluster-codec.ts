@@ -3,12 +3,8 @@ import { LogError } from '../ports/log.ts';
 import type { EncodedRecord, RecordCodec } from '../actors/partition/partition-core.ts';
 import type { ClusterRecord } from '../cluster/cluster-records.ts';
 import { pascalCase } from '../kernel/pascal-case.ts';
-import {
-  decodeClusterRecord,
-  emptyClusterRecord,
-  encodeClusterRecord,
-  type ClusterRecord as WireRecord,
-} from '../wire/generated/journal/cluster.ts';
+import { decodeClusterRecord, emptyClusterRecord, encodeClusterRecord } from '../wire/generated/journal/cluster.ts';
+import type { ClusterRecord as WireRecord } from '../wire/generated/journal/cluster.ts';
 import { ownLimits } from '../wire/wire-limits.ts';
 import { checkRecordSchema, recordSchema } from './record-schema.ts';
 

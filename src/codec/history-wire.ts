@@ -5,13 +5,8 @@ import { unreachable } from '../kernel/assert.ts';
 import { decodeFields, encodeFields, fieldCount, fieldOf, isEmptyPayload, payloadValue } from '../wire/fields.ts';
 import { decodeCallback } from '../wire/generated/lean/callback.ts';
 import { decodePriority, encodePayloads, encodePriority } from '../wire/generated/lean/common.ts';
-import {
-  writeApplicationFailureInfo,
-  writeCanceledFailureInfo,
-  writeServerFailureInfo,
-  writeTerminatedFailureInfo,
-  writeTimeoutFailureInfo,
-} from '../wire/generated/lean/failure.ts';
+import { writeApplicationFailureInfo, writeCanceledFailureInfo, writeServerFailureInfo } from '../wire/generated/lean/failure.ts';
+import { writeTerminatedFailureInfo, writeTimeoutFailureInfo } from '../wire/generated/lean/failure.ts';
 import { decodeRequest, encodeOutcome, encodeRequest } from '../wire/generated/lean/update.ts';
 import { jsonPayload, jsonTextPayload } from '../wire/json-payload.ts';
 import { Reader } from '../wire/reader.ts';

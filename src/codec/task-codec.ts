@@ -5,15 +5,8 @@ import type { HistoryEvent } from '../history/run/events.ts';
 import { parentClosePolicy, timeoutType } from '../history/generated/enums.ts';
 import type { TaskQueue } from '../history/generated/public-api.ts';
 import type { HistoryRecord } from '../history/run/record.ts';
-import {
-  type DispatchTask,
-  isDispatch,
-  isLastMessage,
-  type ParentClosePolicy,
-  type Sender,
-  type TimerTask,
-  type TransferTask,
-} from '../history/run/tasks.ts';
+import { isDispatch, isLastMessage } from '../history/run/tasks.ts';
+import type { DispatchTask, ParentClosePolicy, Sender, TimerTask, TransferTask } from '../history/run/tasks.ts';
 import { unreachable } from '../kernel/assert.ts';
 import { wordOf } from '../wire/as-core.ts';
 import * as journal from '../wire/generated/journal/history.ts';

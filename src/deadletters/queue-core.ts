@@ -18,14 +18,8 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { answer, type CommandIds, type Handled, invalid, later, nothing, type OfKind, recordsOf, rejected } from '../kernel/handled.ts';
 import { Carrying } from './carrying.ts';
 import { Claims, overlapMessage } from './claims.ts';
-import {
-  beganAnew,
-  deadLetterLimits,
-  type DeadLetterCommand,
-  type IdRange,
-  type IndexRequest,
-  type PurgeLettersHere,
-} from './letter-commands.ts';
+import { beganAnew, deadLetterLimits } from './letter-commands.ts';
+import type { DeadLetterCommand, IdRange, IndexRequest, PurgeLettersHere } from './letter-commands.ts';
 import type { DeadLetterEffect, DeadLetterRejection, DeadLetterReply, MergeEnded } from './letter-commands.ts';
 import { countIds, idRangesProblem, idsOf } from './bounds/id-ranges.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict, taskFingerprint } from './hand-overs.ts';

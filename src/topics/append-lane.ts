@@ -11,15 +11,8 @@
 import { assert } from '../kernel/assert.ts';
 import { errorText } from '../kernel/error-text.ts';
 import { requestBytesMax, sealedBytes } from './append-limits.ts';
-import {
-  APPEND_BYTES_MAX,
-  type AppendOutcome,
-  type BatchSource,
-  type LogAttachment,
-  type PartitionId,
-  type SealedBatch,
-  partitionName,
-} from '../ports/log.ts';
+import { APPEND_BYTES_MAX, partitionName } from '../ports/log.ts';
+import type { AppendOutcome, BatchSource, LogAttachment, PartitionId, SealedBatch } from '../ports/log.ts';
 
 /** A batch on its way, and whom to tell. */
 export type BatchUnderWay = { readonly slot: LaneSlot; readonly batch: SealedBatch };

@@ -6,24 +6,8 @@ import type { ParentLink, StickyAttributes } from '../../history/commands/histor
 import type { Batch } from '../../history/run/batch-state.ts';
 import type { Callback } from '../../history/run/callback.ts';
 import type { ShownOfRun } from '../../history/run/summary.ts';
-import type {
-  WorkflowPause,
-  Activity,
-  Archetype,
-  AsideRun,
-  Child,
-  ExternalRequest,
-  Own,
-  Preparation,
-  RequestIdEntry,
-  Reset,
-  Run,
-  RunStart,
-  RunView,
-  UserTimer,
-  WorkflowTask,
-  WorkflowUpdate,
-} from '../../history/run/state.ts';
+import type { WorkflowPause, Activity, Archetype, AsideRun, Child, ExternalRequest, Own, Preparation } from '../../history/run/state.ts';
+import type { RequestIdEntry, Reset, Run, RunStart, RunView, UserTimer, WorkflowTask, WorkflowUpdate } from '../../history/run/state.ts';
 import type { Schedule, ScheduledBy } from '../../history/run/schedule-state.ts';
 import { Pending } from '../../history/run/pending.ts';
 import * as state from '../../wire/generated/state/history.ts';

@@ -26,15 +26,8 @@ import type { Logger } from '../../observability/logger.ts';
 import type { VisibilityRow } from '../visibility/row.ts';
 import type { Checkpointer } from '../checkpoints/checkpointer.ts';
 import type { Lane } from '../checkpoints/one-lane.ts';
-import {
-  type Database,
-  DatabaseError,
-  isOutage,
-  type JournalId,
-  type ListedId,
-  type RebuildReason,
-  type RunRow,
-} from '../database-port.ts';
+import { DatabaseError, isOutage } from '../database-port.ts';
+import type { Database, JournalId, ListedId, RebuildReason, RunRow } from '../database-port.ts';
 import type { LoopTurns } from '../../ports/loop-turns.ts';
 import type { ShardTable } from '../checkpoints/shard-table.ts';
 import { isRefusal, writeOneByOne } from './refused-rows.ts';

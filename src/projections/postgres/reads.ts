@@ -8,22 +8,8 @@ import { numberOrBigint } from '../../kernel/number-or-bigint.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import { DatabaseError, RUNS_PROBED } from '../database-port.ts';
 import type { Connections, Parameter, Row, Statement } from './connections.ts';
-import type {
-  Database,
-  Fenced,
-  JournalId,
-  ListedId,
-  Loaded,
-  LoadKey,
-  MatchingQueue,
-  MatchingTaskRow,
-  RebuildReason,
-  Restored,
-  StatePort,
-  TimerRow,
-  TransferTaskRow,
-  TrimPoint,
-} from '../database-port.ts';
+import type { Database, Fenced, JournalId, ListedId, Loaded, LoadKey, MatchingQueue, MatchingTaskRow } from '../database-port.ts';
+import type { RebuildReason, Restored, StatePort, TimerRow, TransferTaskRow, TrimPoint } from '../database-port.ts';
 
 /** PostgreSQL has checked the types when they were written. */
 export const rowReader: RowReader<Row> = {

@@ -6,19 +6,8 @@
  *                                                                       none: in the order of List, where every page fills soon
  */
 import type { Column, Condition } from '../../filter/condition.ts';
-import {
-  type ByRuns,
-  type ColumnCondition,
-  conditionSql,
-  isFindable,
-  isList,
-  isOwnSql,
-  isUuidText,
-  ownColumn,
-  type Sql,
-  SqlBuilder,
-  wordsSql,
-} from '../tables/condition-sql.ts';
+import { conditionSql, isFindable, isList, isOwnSql, isUuidText, ownColumn, SqlBuilder, wordsSql } from '../tables/condition-sql.ts';
+import type { ByRuns, ColumnCondition, Sql } from '../tables/condition-sql.ts';
 import { indexedPart } from '../tables/instant-sql.ts';
 import { inTimeSql } from './connection.ts';
 

@@ -6,15 +6,8 @@
  * A page sees the rows of each stretch's moment, which is as good: an id never moves. Counts and groups are of one moment where that is to be had.
  */
 import { allIds, idsWithin, letterBuilder, requiredTerms, selectedLetter, whereLetters, type Ids } from '../tables/letter-sql.ts';
-import {
-  countedLetters,
-  countedOf,
-  exampleOf,
-  groupingColumn,
-  letterOf,
-  letterTextNames,
-  type CountedLetters,
-} from '../tables/letter-columns.ts';
+import { countedLetters, countedOf, exampleOf, groupingColumn, letterOf, letterTextNames } from '../tables/letter-columns.ts';
+import type { CountedLetters } from '../tables/letter-columns.ts';
 import { generationOf } from './journal-rows.ts';
 import { rowReader, sqliteParameters, wholeOf, type SqlRow } from './values.ts';
 import { DatabaseError } from '../database-port.ts';

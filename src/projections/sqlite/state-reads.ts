@@ -6,19 +6,8 @@ import { historyRowOf, nobodysId, rebuildName, runKeyOf, runOf, timerOf, transfe
 import { bytesOf, idOf, keyBytes, rowReader, textOf, wholeOf, type SqlRow } from './values.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
 import type { Answer, Arguments } from '../database-methods.ts';
-import type {
-  Fenced,
-  HistoryRange,
-  HistoryRow,
-  ListedId,
-  Loaded,
-  LoadKey,
-  MatchingQueue,
-  MatchingTaskRow,
-  RunRow,
-  TimerRow,
-  TransferTaskRow,
-} from '../database-port.ts';
+import type { Fenced, HistoryRange, HistoryRow, ListedId, Loaded, LoadKey, MatchingQueue, MatchingTaskRow } from '../database-port.ts';
+import type { RunRow, TimerRow, TransferTaskRow } from '../database-port.ts';
 import type { Connection } from './connection.ts';
 
 const currentSql = 'SELECT run_id FROM executions WHERE partition = ? AND namespace_id = ? AND workflow_id = ?';

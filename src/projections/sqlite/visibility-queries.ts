@@ -17,29 +17,12 @@
  * where that is not to be had it goes by run id, which never changes: each run is counted once, as it was when the walk came by.
  */
 import type { Condition } from '../../filter/condition.ts';
-import {
-  OPEN_SORT_MS,
-  servedBytes,
-  type ListedRow,
-  type VisibilityCount,
-  type VisibilityKeyset,
-  type VisibilityList,
-  type VisibilityPage,
-} from '../visibility/row.ts';
+import { OPEN_SORT_MS, servedBytes } from '../visibility/row.ts';
+import type { ListedRow, VisibilityCount, VisibilityKeyset, VisibilityList, VisibilityPage } from '../visibility/row.ts';
 import type { Sql } from '../tables/condition-sql.ts';
 import { countSql, entriesSql, largeCountParts, largeCountSql, listSql, orderBounds, type Stretch } from '../tables/visibility-sql.ts';
-import {
-  byDivision,
-  byEachStatus,
-  byKey,
-  indexProbes,
-  inOrder,
-  narrowRowsMax,
-  orderedIndex,
-  selectiveRowsMax,
-  type IndexProbe,
-  type OrderedIndex,
-} from './index-choice.ts';
+import { byDivision, byEachStatus, byKey, indexProbes, inOrder, narrowRowsMax, orderedIndex, selectiveRowsMax } from './index-choice.ts';
+import type { IndexProbe, OrderedIndex } from './index-choice.ts';
 import { rowReader, sqliteParameters, textOf, wholeOf, type SqlRow } from './values.ts';
 import { listedRow, servedColumns } from '../tables/visibility-row-columns.ts';
 import { inTimeSql, type Connection } from './connection.ts';

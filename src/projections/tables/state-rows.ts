@@ -2,17 +2,8 @@
 import { nameText } from './name-bytes.ts';
 import { numberOrNone, type RowReader } from './row-reader.ts';
 import type { RunKey } from '../../kernel/run-key.ts';
-import type {
-  HeldJournal,
-  HistoryRange,
-  HistoryRow,
-  Restored,
-  RunRow,
-  TaskRow,
-  TimerRow,
-  TransferTaskRow,
-  TrimPoint,
-} from '../database-port.ts';
+import type { HeldJournal, HistoryRange, HistoryRow, Restored, RunRow, TaskRow, TimerRow, TransferTaskRow } from '../database-port.ts';
+import type { TrimPoint } from '../database-port.ts';
 
 /** An id that no run and no namespace has. */
 export const nobodysId = '00000000-0000-0000-0000-000000000000';

@@ -1,14 +1,7 @@
 /** What is wrong with the parts of a spec, in Temporal's words where Temporal has any. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import {
-  type CanonicalSpec,
-  type FieldBounds,
-  type Interval,
-  type Range,
-  type ScheduleSpec,
-  type StructuredCalendar,
-  fieldBounds,
-} from './schedule-spec.ts';
+import { fieldBounds } from './schedule-spec.ts';
+import type { CanonicalSpec, FieldBounds, Interval, Range, ScheduleSpec, StructuredCalendar } from './schedule-spec.ts';
 
 /** A limit of ours for calendars, exclusions, intervals and cron strings together. A day of each year in 27 years is one entry each. */
 export const specEntriesMax = 10_000;

@@ -8,16 +8,8 @@
  * and the next start reads what is really there.
  */
 import { LogError, missingOffsets, partitionName } from '../../ports/log.ts';
-import type {
-  AppendOutcome,
-  BatchSource,
-  GrowingLog,
-  LogAttachment,
-  LogBounds,
-  PartitionId,
-  StoredRecord,
-  TopicSpec,
-} from '../../ports/log.ts';
+import type { AppendOutcome, BatchSource, GrowingLog, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../ports/log.ts';
+import type { TopicSpec } from '../../ports/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { oneAtATime } from '../../kernel/one-at-a-time.ts';
 import { AppendLane, LaneSlot, type BatchUnderWay } from '../append-lane.ts';
