@@ -10,7 +10,7 @@
  * A change of what has not come yet is passed over: its part, which comes, was made behind it. Whoever begins at 0 knows all that the parts say.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
-import type { AttributesCarried, CarriedPart, ClusterCarried, ClusterIdentity, ClusterRecord } from './cluster-records.ts';
+import type { AttributesCarried, CarriedPart, ClusterIdentity, ClusterRecord } from './cluster-records.ts';
 import type { KnownDeadLetterQueue, NamespaceCarried, NamespaceTexts } from './cluster-records.ts';
 import { type ArchivalState, notArchived } from './archival-state.ts';
 import { AttributeGenerations } from './attribute-generations.ts';
@@ -217,7 +217,9 @@ export class ClusterState implements ClusterSnapshot {
         this.#beginning = { carried: record.cut };
         return;
       case 'clusterCarried':
-        return this.#carryCluster(record);
+        this.identity = record.identity;
+        this.deadLetterQueues = record.deadLetterQueues;
+        return;
       case 'namespaceCarried':
         return this.#carryNamespace(record);
       case 'attributesCarried':
@@ -296,22 +298,11 @@ export class ClusterState implements ClusterSnapshot {
     }
   }
 
-  #carryCluster({ identity, deadLetterQueues }: ClusterCarried): void {
-    this.identity = identity;
-    this.deadLetterQueues = deadLetterQueues;
-  }
-
   #carryNamespace(record: NamespaceCarried): void {
-    const { id, name, registeredName, description, ownerEmail, data, retentionMs, createdTimeMs, deletion } = record;
-    if (deletion !== undefined) this.#deletions.deleted({ id, ...deletion });
-    this.#put({
-      ...{ id, name, registeredName },
-      state: deletion !== undefined ? 'deleted' : record.isDeprecated ? 'deprecated' : 'registered',
-      ...{ description, ownerEmail, data, retentionMs },
-      archival: { isEnabled: record.isArchived, uri: record.archivalUri },
-      createdTimeMs,
-      ...this.#attributesOf(id),
-    });
+    const { kind: _, timeMs: _at, isDeprecated, isArchived: isEnabled, archivalUri: uri, deletion, ...said } = record;
+    if (deletion !== undefined) this.#deletions.deleted({ id: said.id, ...deletion });
+    const state = deletion !== undefined ? 'deleted' : isDeprecated ? 'deprecated' : 'registered';
+    this.#put({ ...said, state, archival: { isEnabled, uri }, ...this.#attributesOf(said.id) });
   }
 
   #carryAttributes({ namespaceId, attributes, columns, generations }: AttributesCarried): void {
