@@ -125,7 +125,7 @@ export class Nemesis {
       case 'stranger':
         return this.#writeAsStranger();
       case 'claimAnew':
-        for (const actor of server.node.up && !server.node.paused ? server.actors : []) actor.claimAnew?.(() => {});
+        for (const actor of server.node.up && !server.node.paused ? server.actors : []) actor.claimAnew(() => {});
         return;
       case 'clockJump':
         server.node.wallOffsetMs = random.int(-5_000, 5_000);

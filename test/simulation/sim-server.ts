@@ -8,8 +8,7 @@ export type SimActor = {
   start(): void;
   drain(): Promise<void>;
   status(): PartitionStatus;
-  /** Of an actor that may, by itself. */
-  claimAnew?(claimed: (offset: number) => void): void;
+  claimAnew(claimed: (offset: number) => void): void;
 };
 
 export abstract class SimServer {

@@ -118,6 +118,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#runSoon();
   }
 
+  claimAnew(claimed: (offset: number) => void): void {
+    this.#owner.claimAnew(claimed);
+  }
+
   status(): PartitionStatus {
     return this.#owner.status();
   }
