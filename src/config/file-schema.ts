@@ -2,33 +2,9 @@ import { z } from 'zod';
 import { defaults } from './defaults.ts';
 import { limitSettings } from './limit-settings.ts';
 import type { PortRole } from './role-ports.ts';
-import {
-  bytesBetween,
-  duration,
-  durationBetween,
-  each,
-  flag,
-  group,
-  groupKey,
-  groupOrFlag,
-  hostPort,
-  ip,
-  key,
-  list,
-  listOrText,
-  matching,
-  oneOf,
-  port,
-  refused,
-  requiredKey,
-  risingNumbers,
-  secret,
-  secretGroup,
-  tagName,
-  text,
-  unused,
-  whole,
-} from './fields.ts';
+import { bytesBetween, duration, durationBetween, each, flag, group, groupKey, groupOrFlag, hostPort, ip, key, list } from './fields.ts';
+import { listOrText, matching, oneOf, port, refused, requiredKey, risingNumbers, secret, secretGroup, tagName, text } from './fields.ts';
+import { unused, whole } from './fields.ts';
 
 /**
  * The server file, the one source of three things: what the loader accepts, the JSON Schema for editors (json-schema.ts), and the reference

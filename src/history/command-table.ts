@@ -7,33 +7,10 @@ import { startActivityTask, withdrawActivityStart } from './activity/start-activ
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
 import { pauseActivity, resetActivity, unpauseActivity, updateActivityOptions } from './activity/operate-activity.ts';
 import { findChild, recordChildClosed } from './child/child-outcomes.ts';
-import {
-  overheadBytes,
-  anyBytes,
-  completionBytes,
-  definitionBytes,
-  signalBytes,
-  size,
-  sizeOfAll,
-  startBytes,
-  updateBytes,
-} from './command-bytes.ts';
-import {
-  type AskedCommand,
-  type CommandKind,
-  type CommandRow,
-  little,
-  ofActivityTask,
-  ofRun,
-  ofShard,
-  ofTask,
-  ofWorkflow,
-  ofWorkflowTask,
-  ownOfRun,
-  ownOfShard,
-  ownOfTimer,
-  ownOfTransfer,
-} from './command-row.ts';
+import { overheadBytes, anyBytes, completionBytes, definitionBytes, signalBytes, size, sizeOfAll, startBytes } from './command-bytes.ts';
+import { updateBytes } from './command-bytes.ts';
+import { type AskedCommand, type CommandKind, type CommandRow, little, ofActivityTask, ofRun, ofShard, ofTask } from './command-row.ts';
+import { ofWorkflow, ofWorkflowTask, ownOfRun, ownOfShard, ownOfTimer, ownOfTransfer } from './command-row.ts';
 import type { BeginsRun, HistoryCommand, HistoryRequest } from './commands/history-commands.ts';
 import type { OwnerRequest } from './commands/owner-requests.ts';
 import type { Draft } from './draft/draft.ts';
