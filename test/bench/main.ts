@@ -6,7 +6,7 @@ import type { Contender, Field } from './contenders.ts';
 import { medians } from './figures.ts';
 import type { Figure } from './figures.ts';
 import type { Pace } from './pace.ts';
-import { inPairs, pairedRow } from './pairs.ts';
+import { concluded, pairedRow, pairsOf } from './pairs.ts';
 import { signalRound, timerRound } from './scenario-latency.ts';
 import { deadLettersRound } from './scenario-dead-letters.ts';
 import { listRound } from './scenario-list.ts';
@@ -44,8 +44,8 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
   --letters 10000              (dead-letters)
   --schedules 10000            (schedules)
   --closed 3000000             (scale, instead of open ones: workflows that have ended)
-  --pairs 10 two servers with commands, at once and in turns, --window seconds each time (3 is enough): first by second, with 90 % of a bootstrap;
-             how two versions are compared on a machine that does other work
+  --pairs 24 two servers with commands, at once and in turns, --window seconds each time (2 is enough), both started anew --rounds times: first by
+             second, with 90 % of a bootstrap; how two versions are compared on a machine that does other work
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
 `;
 
@@ -167,32 +167,31 @@ async function measurePairs(pairs: number): Promise<void> {
   const [first, second, ...more] = contenders;
   if (first?.command === undefined || second?.command === undefined || more.length > 0)
     throw new Error('--pairs takes two servers with commands');
-  const [a, b] = [await ServerProcess.start(first.command), await ServerProcess.start(second.command)];
-  try {
-    const targets = [a, b].map((server, at): Target => {
-      const { name, pids } = at === 0 ? first : second;
-      return {
-        name,
-        address: server.address,
-        namespace: values.namespace,
-        pids: [server.pid, ...pids],
-        loopDelayFile: server.loopDelayFile,
-      };
-    });
-    const pace = { warmUpMs: 500, windowMs: Number(values.window) * 1000, rounds: 1 };
-    const wanted = values.scenario?.split(',');
-    console.log(`${''.padEnd(60)}${first.name.padStart(9)}${second.name.padStart(9)}`);
-    for (const scenario of scenarios.filter(({ name }) => wanted?.includes(name) ?? true)) {
-      const round = async (which: 0 | 1, windowMs: number): Promise<readonly Figure[]> => {
-        const target = targets[which];
-        return target === undefined ? [] : scenario.round(target, { ...pace, windowMs }, Number(values.users));
-      };
-      for (const which of [0, 1] as const) await round(which, Number(values['warm-up']) * 1000);
-      const done = (pair: number): void => console.error(`${scenario.name} ${pair}/${pairs}`);
-      for (const figure of await inPairs(pairs, (which) => round(which, pace.windowMs), done)) console.log(pairedRow(figure));
+  const wanted = values.scenario?.split(',');
+  console.log(`${''.padEnd(60)}${first.name.padStart(9)}${second.name.padStart(9)}`);
+  for (const scenario of scenarios.filter(({ name }) => wanted?.includes(name) ?? true)) {
+    const rounds: Awaited<ReturnType<typeof pairsOf>>[] = [];
+    for (let round = 0; round < Number(values.rounds); round++) {
+      rounds.push(await roundOfPairs([first, second], Math.ceil(pairs / Number(values.rounds)), scenario));
+      console.error(`${scenario.name} ${round + 1}/${values.rounds}`);
     }
+    for (const figure of concluded(rounds)) console.log(pairedRow(figure));
+  }
+}
+
+async function roundOfPairs(both: readonly [Contender, Contender], pairs: number, scenario: Scenario) {
+  const servers = [await ServerProcess.start(both[0].command ?? ''), await ServerProcess.start(both[1].command ?? '')] as const;
+  try {
+    const measure = (which: 0 | 1, windowMs: number): Promise<readonly Figure[]> => {
+      const { name, pids } = both[which];
+      const { address, pid, loopDelayFile } = servers[which];
+      const target = { name, address, namespace: values.namespace, pids: [pid, ...pids], loopDelayFile };
+      return scenario.round(target, { warmUpMs: 500, windowMs, rounds: 1 }, Number(values.users));
+    };
+    for (const which of [0, 1] as const) await measure(which, Number(values['warm-up']) * 1000);
+    return await pairsOf(pairs, (which) => measure(which, Number(values.window) * 1000));
   } finally {
-    await Promise.all([a.stop(), b.stop()]);
+    await Promise.all(servers.map((server) => server.stop()));
   }
 }
 
