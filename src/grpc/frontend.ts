@@ -68,12 +68,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const condition = { admitting: options.serving ?? true, condition: ports.condition, state: ports.state };
   const served = [workflowRpcs, operatorRpcs, adminRpcs, deadLetterRpcs].map(({ name }) => name);
   const health = new Health({ ...condition, services: [...served, adminServiceInHealth] });
-  const roles = rolesAt(options.rolePorts).map(([role, { topic, ...at }]) => ({
-    role,
-    at,
-    health: new Health({ ...condition, services: roleServices[role], topic }),
-  }));
   const limits = options.limits ?? defaultTransportLimits;
+  const roles = roleListeners(options.rolePorts ?? {}, condition, limits);
   const startedTimeMs = ports.clock.wallMs();
   const id = randomUUID();
   let { port } = options;
@@ -92,15 +88,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     pages: [...healthPages(health), page('POST /visibility/rebuild', async () => jsonAnswer(200, { shards: await rebuildList(ports) }))],
     limits,
   };
-  const ofRoles = roles.map(({ role, at, health }) => ({
-    role,
-    ...at,
-    services: [healthService(health)],
-    pages: healthPages(health),
-    limits,
-  }));
   const parts = { ...ports, gate, instance: options.instance ?? '' };
-  const running = await startListeners([...(options.scrape === undefined ? [] : [options.scrape]), ...ofRoles, listener], parts);
+  const running = await startListeners([options.scrape, ...roles.map((role) => role.listener), listener], parts);
   const portOf = (role: Listener['role']): number | undefined => running.find((each) => each.role === role)?.port;
   port = portOf('frontend') ?? port;
   rolePorts = { history: portOf('history'), matching: portOf('matching') };
@@ -125,18 +114,26 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   };
 }
 
-function rolesAt(rolePorts: FrontendOptions['rolePorts'] = {}) {
+type Condition = Omit<ConstructorParameters<typeof Health>[0], 'services' | 'topic'>;
+
+function roleListeners(rolePorts: NonNullable<FrontendOptions['rolePorts']>, condition: Condition, limits: TransportLimits) {
   return portRoles.flatMap((role) => {
-    const at = rolePorts[role];
-    return at === undefined ? [] : [[role, at] as const];
+    const wanted = rolePorts[role];
+    if (wanted === undefined) return [];
+    const { topic, ...at } = wanted;
+    const health = new Health({ ...condition, services: roleServices[role], topic });
+    const listener: Listener = { role, ...at, services: [healthService(health)], pages: healthPages(health), limits };
+    return [{ health, listener }];
   });
 }
 
-/** All of them, or none. */
-async function startListeners(listeners: readonly Listener[], parts: ListenerParts) {
+/** All of them, or none. Who can do with any port comes last: the one that it would like may be one that another was given by name. */
+async function startListeners(listeners: readonly (Listener | undefined)[], parts: ListenerParts) {
+  const wanted = listeners.filter((listener) => listener !== undefined);
   const running: (RunningListener & Pick<Listener, 'role'>)[] = [];
   try {
-    for (const listener of listeners) running.push({ role: listener.role, ...(await startListener(listener, parts)) });
+    for (const listener of wanted.toSorted((a, b) => Number(a.orFree === true) - Number(b.orFree === true)))
+      running.push({ role: listener.role, ...(await startListener(listener, parts)) });
     return running;
   } catch (error) {
     await Promise.all(running.map((each) => each.stop(0)));

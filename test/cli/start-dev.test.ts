@@ -8,6 +8,7 @@ import { defaultNaming } from '../../src/config/metrics-options.ts';
 import { banner, hostPort } from '../../src/cli/server/banner.ts';
 import type { ServerOptions } from '../../src/config/server-options.ts';
 import { sqlitePragmas } from '../../src/config/sqlite-pragmas.ts';
+import { freePort } from '../support/server-process.ts';
 import { run } from './capture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'));
@@ -266,6 +267,13 @@ describe('a flag that makes no sense is refused before anything starts', () => {
     const { code, err, started } = await run(['server', 'start-dev', '--ip', '192.0.2.1']);
     expect({ code, started }).toEqual({ code: 1, started: [] });
     expect(err).toMatch(/^perdure: can't listen on 192\.0\.2\.1: .*EADDRNOTAVAIL.*\n.*with --ip ADDRESS\.\n$/);
+  });
+
+  test('a port that two roles have been given is refused before anything is opened', async () => {
+    const port = String(await freePort());
+    const { code, err, started } = await run(['server', 'start-dev', '--ip', '127.0.0.1', '--port', port, '--matching-port', port]);
+    expect({ code, started }).toEqual({ code: 1, started: [] });
+    expect(err).toMatch(/^perdure: can't set matching port \d+: .*EADDRINUSE.*\n.*with --matching-port N\.\n$/);
   });
 });
 

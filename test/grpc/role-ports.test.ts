@@ -60,6 +60,15 @@ test('a standard port that is in use gives way to a free one', async () => {
   expect(await healthOf(`127.0.0.1:${rolePorts.history}`)).toBe('SERVING');
 });
 
+test('a standard port gives way to one that somebody has given the frontend', async () => {
+  const port = await takenPort();
+  await closing.splice(0)[0]?.();
+  const server = await memoryServer({ port, rolePorts: { history: { host: '127.0.0.1', port, orFree: true } } });
+  closing.push(() => server.stop());
+  expect(server.port).toBe(port);
+  expect(await healthOf(`127.0.0.1:${server.rolePorts.history}`)).toBe('SERVING');
+});
+
 test('a port that somebody has named is taken or the start fails, and leaves no port open', async () => {
   const port = await takenPort();
   await expect(served({}, { port })).rejects.toThrow(`matching: cannot listen on 127.0.0.1:${port}: the port is in use`);

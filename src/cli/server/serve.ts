@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { flushCompileCache } from 'node:module';
 import { AnotherServerError } from '../../config/another-server.ts';
 import { memoryThereIs, usableHeapBytes } from '../../config/memory.ts';
@@ -176,26 +176,28 @@ function secondsSince(startMs: number): number {
   return Math.round((performance.now() - startMs) / 10) / 100;
 }
 
-/** A port that is taken between this look and the start fails the start in the listener's words. */
+type Wanted = { readonly role: 'frontend' | PortRole; readonly host: string; readonly port: number };
+
+/** All at once, as two may have been given the same. A port that is taken between this look and the start fails the start in the listener's words. */
 async function checkPorts({ host, port, rolePorts }: ServerSettings, setBy: AddressSetBy): Promise<void> {
-  await checkPort({ role: 'frontend', host, port }, setBy);
-  for (const role of portRoles) {
-    const at = rolePorts?.[role];
-    if (at !== undefined && !at.orFree) await checkPort({ role, ...at }, setBy);
+  const wanted: Wanted[] = [{ role: 'frontend', host, port }];
+  for (const role of portRoles) if (rolePorts?.[role]?.orFree === false) wanted.push({ role, ...rolePorts[role] });
+  const probes: Server[] = [];
+  try {
+    for (const each of wanted) if (each.port !== 0) probes.push(await probeOf(each, setBy));
+  } finally {
+    await Promise.all(probes.map((probe) => new Promise<void>((resolve) => void probe.close(() => resolve()))));
   }
 }
 
-type Wanted = { readonly role: 'frontend' | PortRole; readonly host: string; readonly port: number };
-
-async function checkPort({ role, host, port }: Wanted, setBy: AddressSetBy): Promise<void> {
-  if (port === 0) return;
+async function probeOf({ role, host, port }: Wanted, setBy: AddressSetBy): Promise<Server> {
   const probe = createServer();
   try {
     await new Promise<void>((resolve, reject) => {
       probe.once('error', reject);
       probe.listen({ host, port, exclusive: true }, resolve);
     });
-    await new Promise<void>((resolve) => void probe.close(() => resolve()));
+    return probe;
   } catch (error) {
     throw listenFailure(error, { role, host, port }, setBy);
   }
