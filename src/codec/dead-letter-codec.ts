@@ -5,7 +5,7 @@ import type { HandedOver } from '../deadletters/hand-overs.ts';
 import type { DeadLetterQueue } from '../deadletters/letter.ts';
 import type { DeadLetterRecord, LettersAct } from '../deadletters/letter-records.ts';
 import { unreachable } from '../kernel/assert.ts';
-import { words } from '../kernel/words.ts';
+import { type Words, words } from '../kernel/words.ts';
 import { errorText } from '../kernel/error-text.ts';
 import { type Fields, fieldsOf, jsonBytes } from './json-fields.ts';
 import { checkRecordSchema, recordSchema } from './record-schema.ts';
@@ -88,10 +88,12 @@ function decodeControl(value: Uint8Array, schema: number, { key, timeMs, offset 
   }
 }
 
+const actKinds: Words<LettersAct['kind']> = words('carried mergeFailed restored');
+
 function actIn(fields: Fields): { readonly act?: LettersAct } {
   if (!fields.has('act')) return {};
   const act = fields.object('act');
-  const kind = act.oneOf('kind', words('carried mergeFailed restored'));
+  const kind = act.oneOf('kind', actKinds);
   if (kind === 'carried') return { act: { kind } };
   return { act: { kind, ...act.texts('jobId', 'who', 'why') } };
 }

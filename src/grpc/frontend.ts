@@ -6,7 +6,7 @@ import { adminService } from './admin-service/admin-service.ts';
 import type { Host } from './admin-service/admin-context.ts';
 import { deadLetterService } from './deadletter-service/deadletter-service.ts';
 import { HandlerContext } from './handler-context.ts';
-import { Health, healthPages, healthService, servingGate } from './health/health-service.ts';
+import { Health, healthPages, healthService, servingGate, statePage } from './health/health-service.ts';
 import { callLog } from './interceptors/call-log.ts';
 import { clientVersions } from './interceptors/client-versions.ts';
 import { serviceMetrics } from './interceptors/service-metrics.ts';
@@ -32,7 +32,9 @@ export type FrontendOptions = {
   readonly limits?: TransportLimits;
   /** Begins before the frontend's own listener, and ends behind it. */
   readonly scrape?: Listener | undefined;
-  readonly rolePorts?: Readonly<Partial<Record<PortRole, RolePort & { readonly topic: string }>>>;
+  readonly rolePorts?: Readonly<Partial<Record<PortRole, RolePort>>> | undefined;
+  /** Whose partitions count on the port of a role. */
+  readonly topics?: Readonly<Record<PortRole, string>>;
   /** False: calls are answered UNAVAILABLE until `setServing(true)`. */
   readonly serving?: boolean;
 };
@@ -69,30 +71,32 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const served = [workflowRpcs, operatorRpcs, adminRpcs, deadLetterRpcs].map(({ name }) => name);
   const health = new Health({ ...condition, services: [...served, adminServiceInHealth] });
   const limits = options.limits ?? defaultTransportLimits;
-  const roles = roleListeners(options.rolePorts ?? {}, condition, limits);
+  const roles = roleListeners(options, condition, limits);
   const startedTimeMs = ports.clock.wallMs();
   const id = randomUUID();
   let { port } = options;
-  let rolePorts: Frontend['rolePorts'] = {};
-  const host = (): Host => ({ rolePorts, name: isEverywhere(options.host) ? hostname() : options.host, port, id, startedTimeMs });
+  let places: Host['roles'] = {};
+  const host = (): Host => ({ name: reachable(options.host), port, roles: places, id, startedTimeMs });
   const workflows = workflowService(context);
   const gate = gateOf(ports, health);
   let batches: Promise<BatchOperations> | undefined;
   const loadBatches = async (): Promise<BatchOperations> =>
     (await import('./batch/edge-batch-operations.ts')).edgeBatchOperations(context, workflows, gate);
+  const rebuild = page('POST /visibility/rebuild', async () => jsonAnswer(200, { shards: await rebuildList(ports) }));
   const listener: Listener = {
     role: 'frontend',
     host: options.host,
     port: options.port,
     services: [workflows, operatorService(context), adminService(context, host), deadLetterService(context), healthService(health)],
-    pages: [...healthPages(health), page('POST /visibility/rebuild', async () => jsonAnswer(200, { shards: await rebuildList(ports) }))],
+    pages: [...healthPages(health), statePage(health), rebuild],
     limits,
   };
   const parts = { ...ports, gate, instance: options.instance ?? '' };
   const running = await startListeners([options.scrape, ...roles.map((role) => role.listener), listener], parts);
   const portOf = (role: Listener['role']): number | undefined => running.find((each) => each.role === role)?.port;
   port = portOf('frontend') ?? port;
-  rolePorts = { history: portOf('history'), matching: portOf('matching') };
+  const rolePorts = { history: portOf('history'), matching: portOf('matching') };
+  places = Object.fromEntries(roles.map(({ listener: { role, host } }) => [role, { name: reachable(host), port: portOf(role) ?? 0 }]));
   const setAdmitting = (admitting: boolean): void => {
     for (const each of [health, ...roles.map((role) => role.health)]) each.setAdmitting(admitting);
   };
@@ -116,15 +120,20 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
 
 type Condition = Omit<ConstructorParameters<typeof Health>[0], 'services' | 'topic'>;
 
-function roleListeners(rolePorts: NonNullable<FrontendOptions['rolePorts']>, condition: Condition, limits: TransportLimits) {
+function roleListeners({ rolePorts, topics }: FrontendOptions, condition: Condition, limits: TransportLimits) {
   return portRoles.flatMap((role) => {
-    const wanted = rolePorts[role];
-    if (wanted === undefined) return [];
-    const { topic, ...at } = wanted;
-    const health = new Health({ ...condition, services: roleServices[role], topic });
-    const listener: Listener = { role, ...at, services: [healthService(health)], pages: healthPages(health), limits };
+    const at = rolePorts?.[role];
+    if (at === undefined) return [];
+    const health = new Health({ ...condition, services: roleServices[role], topic: topics?.[role] });
+    const listener: Listener = { role, ...at, services: [healthService(health)], pages: healthPages(health), limits: ofProbes(limits) };
     return [{ health, listener }];
   });
+}
+
+/** Probes are few and small, and what calls may hold is not to be had once more for each port. */
+function ofProbes(limits: TransportLimits): TransportLimits {
+  const { messageBytesMax: keptBytesMax } = limits;
+  return { ...limits, keptBytesMax, connectionsMax: Math.min(limits.connectionsMax, 100), concurrentStreamsMax: 100 };
 }
 
 /** All of them, or none. Who can do with any port comes last: the one that it would like may be one that another was given by name. */
@@ -151,7 +160,7 @@ function gateOf({ metrics, server, logger, clock }: FrontendPorts, health: Healt
   return new Gate(interceptors, logger);
 }
 
-/** Nobody can be reached there. */
-function isEverywhere(host: string): boolean {
-  return host === '' || host === '::' || host === '0.0.0.0';
+/** Nobody can be reached at an address that stands for all of them. */
+function reachable(host: string): string {
+  return host === '' || host === '::' || host === '0.0.0.0' ? hostname() : host;
 }

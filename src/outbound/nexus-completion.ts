@@ -47,13 +47,13 @@ export async function completionRequest(completion: Completion): Promise<Complet
   headers.set('nexus-operation-state', state);
   for (const [name, value] of contentHeaders) headers.set(name, value);
   // What the caller wants to be sent goes last, so that it counts.
-  for (const [name, value] of nexus.header) if (!ownHeaders.test(name)) headers.set(name.toLowerCase(), value);
+  for (const [name, value] of nexus.header) if (!ownHeaders.test(name.toLowerCase())) headers.set(name.toLowerCase(), value);
   return { url: nexus.url, headers, body };
 }
 
 /** What HTTP itself needs of a request is not the caller's to say. */
 const ownHeaders =
-  /^(connection|content-length|expect|host|keep-alive|proxy-authorization|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i;
+  /^(connection|content-length|expect|host|keep-alive|proxy-authorization|proxy-connection|te|trailer|transfer-encoding|upgrade)$/;
 
 type Content = {
   readonly state: 'succeeded' | 'failed' | 'canceled';

@@ -1,3 +1,4 @@
+import { assert } from '../kernel/assert.ts';
 import type { Clock, Timer } from './machine.ts';
 
 /** A pause that may be ended early. */
@@ -15,6 +16,7 @@ export class Pause {
 
   /** Resolves after that time, or when it is ended. */
   async last(delayMs: number): Promise<void> {
+    assert(this.#on === undefined, 'one pause at a time');
     await new Promise<void>((resolve) => {
       const over = (): void => {
         this.#on = undefined;

@@ -53,7 +53,8 @@ export function startFrontendRole(parts: ProcessParts, roles: ServedRoles, setti
     instance: setting.instance,
     limits: { ...defaultTransportLimits, ...dynamicConfig.values(transportSettings) },
     scrape: options.metrics && parts.metrics && scrapeListener(options.metrics, parts.metrics),
-    rolePorts: rolePortsOf(parts),
+    rolePorts: options.rolePorts,
+    topics: { history: historyTopic(parts.prefix), matching: matchingTopic(parts.prefix) },
     ports: {
       ...ofProcess(parts, setting),
       ...ofConfig(parts),
@@ -64,13 +65,6 @@ export function startFrontendRole(parts: ProcessParts, roles: ServedRoles, setti
       },
     },
   });
-}
-
-function rolePortsOf({ options: { rolePorts: { history, matching } = {} }, prefix }: ProcessParts) {
-  return {
-    ...(history === undefined ? {} : { history: { ...history, topic: historyTopic(prefix) } }),
-    ...(matching === undefined ? {} : { matching: { ...matching, topic: matchingTopic(prefix) } }),
-  };
 }
 
 function ofProcess(

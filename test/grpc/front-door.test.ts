@@ -136,8 +136,8 @@ test('the port of a role tells of its own partitions', async () => {
     ...{ concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
   };
   const at = { host: '127.0.0.1', port: 0, orFree: false };
-  const rolePorts = { history: { ...at, topic: 'p.history' }, matching: { ...at, topic: 'p.matching' } };
-  const frontend = await startFrontend({ host: '127.0.0.1', port: 0, ports: { ...new StubServer().ports, condition }, rolePorts });
+  const ofRoles = { rolePorts: { history: at, matching: at }, topics: { history: 'p.history', matching: 'p.matching' } };
+  const frontend = await startFrontend({ host: '127.0.0.1', port: 0, ports: { ...new StubServer().ports, condition }, ...ofRoles });
   const { port, rolePorts: opened } = frontend;
   const pages = [port, opened.history, opened.matching].map((each) => healthPageOf(`127.0.0.1:${each}`));
   const notServing = { status: 'NOT_SERVING', partitionsNotServed: 1, partitions: [lost] };

@@ -1,4 +1,5 @@
 /** The ports of the history and matching roles, of servers as people start them. */
+import { connect, type ClientHttp2Session } from 'node:http2';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, expect, test } from 'vitest';
@@ -40,7 +41,7 @@ test.each([
   expect((await fetch(`http://${address}/health/live`)).status).toBe(200);
   for (const name of ['', ...names]) expect(await healthOf(address, name)).toBe('SERVING');
   await expect(healthOf(address, 'temporal.api.workflowservice.v1.WorkflowService')).rejects.toMatchObject({ code: 5 });
-  expect((await fetch(`http://${address}/visibility/rebuild`, { method: 'POST' })).status).toBe(404);
+  for (const page of ['visibility/rebuild', 'health/state']) expect((await fetch(`http://${address}/${page}`)).status).toBe(404);
   expect((await healthPageOf(server.address))[0]).toBe(200);
 });
 
@@ -51,6 +52,33 @@ test('members are listed with the ports of their roles', async () => {
   const { members } = await client.call('ListClusterMembers');
   const { history, matching } = rolePorts;
   expect((members as readonly { rpcPort: number }[]).map(({ rpcPort }) => rpcPort)).toEqual([port, history, matching, port]);
+});
+
+test('a role that listens elsewhere is listed there', async () => {
+  const server = await memoryServer({ rolePorts: { history: { host: '127.0.0.2', port: 0, orFree: false } } });
+  closing.push(() => server.stop());
+  const client = await AdminClient.at(server.address);
+  closing.push(() => client.close());
+  const history = { rpcAddress: '127.0.0.2', rpcPort: server.rolePorts.history };
+  const { members } = await client.call('ListClusterMembers');
+  const frontend = { rpcAddress: '127.0.0.1', rpcPort: server.port };
+  expect(members).toMatchObject([frontend, history, frontend, frontend]);
+  expect((await client.call('ListClusterMembers', { rpcAddress: '127.0.0.2' }))['members']).toMatchObject([history]);
+});
+
+test('probes have connections of their own, and not as many as clients', async () => {
+  const server = await served({}, {});
+  const open = Array.from({ length: 101 }, () => connect(`http://127.0.0.1:${server.rolePorts.history}`));
+  closing.push(() => open.forEach((session) => session.destroy()));
+  const isRefused = (session: ClientHttp2Session) =>
+    new Promise<boolean>((resolve) => {
+      session
+        .once('error', () => resolve(true))
+        .once('close', () => resolve(true))
+        .once('remoteSettings', () => resolve(false));
+    });
+  expect((await Promise.all(open.map(isRefused))).filter(Boolean)).toHaveLength(1);
+  expect(await healthOf(server.address)).toBe('SERVING');
 });
 
 test('a standard port that is in use gives way to a free one', async () => {

@@ -64,9 +64,9 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
   readonly readAhead?: ReadAhead<Record> | undefined;
 };
 
-/** A memory that is its own shell. */
+/** A memory that is its own shell: a hook that is misspelt or forgotten does not compile. */
 export type ShellMemory<Command, Reply, Record, Effect> = PartitionMemory<Command, Reply, Record, Effect> &
-  PartitionShell<Command, Reply, Record, Effect>;
+  Required<PartitionShell<Command, Reply, Record, Effect>>;
 
 /** Folding never waits: what records change is brought in before. */
 export interface ReadAhead<Record> {

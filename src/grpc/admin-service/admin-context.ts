@@ -11,8 +11,8 @@ export type Host = {
   readonly name: string;
   /** The frontend's. */
   readonly port: number;
-  /** Of the roles that listen beside it. */
-  readonly rolePorts: Readonly<Partial<Record<PortRole, number | undefined>>>;
+  /** The roles that listen beside it, each at its own address. */
+  readonly roles: Readonly<Partial<Record<PortRole, Pick<Host, 'name' | 'port'>>>>;
   /** A UUID, new with each start. */
   readonly id: string;
   readonly startedTimeMs: number;

@@ -84,18 +84,17 @@ function members(request: RequestOf<'ListClusterMembers'>, host: Host, nowMs: nu
   uuidOrEmpty(hostId, 'host_id');
   if (role < 0 || role > roles.length) throw invalidArgument(`Unknown role: ${role}`);
   const after = lastRoleOf(nextPageToken);
-  const isOther =
-    (hostId !== '' && hostId.toLowerCase() !== host.id) ||
-    (rpcAddress !== '' && rpcAddress !== host.name) ||
-    timestampMs(sessionStartedAfterTime) > host.startedTimeMs;
-  const found = isOther ? [] : roles.map((_, at) => at + 1).filter((each) => each > after && (role === 0 || role === each));
+  const isOther = (hostId !== '' && hostId.toLowerCase() !== host.id) || timestampMs(sessionStartedAfterTime) > host.startedTimeMs;
+  const isAsked = (each: number): boolean =>
+    each > after && (role === 0 || role === each) && (rpcAddress === '' || rpcAddress === placeOf(each, host).name);
+  const found = isOther ? [] : roles.map((_, at) => at + 1).filter(isAsked);
   const size = request.pageSize <= 0 ? membersPageStandard : request.pageSize;
   const page = found.slice(0, size);
   const listed = page.map((each) => ({
     role: each,
     hostId: host.id,
-    rpcAddress: host.name,
-    rpcPort: portOf(roles[each - 1], host),
+    rpcAddress: placeOf(each, host).name,
+    rpcPort: placeOf(each, host).port,
     sessionStartTime: timestamp(host.startedTimeMs),
     lastHeartbitTime: timestamp(nowMs),
     recordExpiryTime: timestamp(nowMs + recordLifeMs),
@@ -104,8 +103,9 @@ function members(request: RequestOf<'ListClusterMembers'>, host: Host, nowMs: nu
   return { activeMembers: listed, members: listed, nextPageToken: nextToken };
 }
 
-function portOf(role: (typeof roles)[number] | undefined, { port, rolePorts }: Host): number {
-  return role === 'history' || role === 'matching' ? (rolePorts[role] ?? port) : port;
+function placeOf(number: number, host: Host): Pick<Host, 'name' | 'port'> {
+  const role = roles[number - 1];
+  return role === 'history' || role === 'matching' ? (host.roles[role] ?? host) : host;
 }
 
 function lastRoleOf(token: Uint8Array): number {

@@ -30,7 +30,7 @@ type HealthOptions = {
   readonly condition: ServerCondition;
   readonly state: () => StateReport;
   /** Whose partitions count on the port of one role; absent: those of all topics. */
-  readonly topic?: string;
+  readonly topic?: string | undefined;
 };
 
 /**
@@ -142,8 +142,11 @@ export function healthPages(health: Health): readonly Page[] {
     page('GET /health', () => healthAnswer(health.report())),
     // The event loop runs, whatever the partitions do.
     page('GET /health/live', () => healthAnswer({ status: 'SERVING' })),
-    page('GET /health/state', () => healthAnswer(health.stateReport())),
   ];
+}
+
+export function statePage(health: Health): Page {
+  return page('GET /health/state', () => healthAnswer(health.stateReport()));
 }
 
 export function healthAnswer(report: HealthReport): PageAnswer {

@@ -198,6 +198,8 @@ class JobsMemory implements ShellMemory<JobsCommand, JobsReply, JobsRecord, Jobs
     this.#selections.clear();
   }
 
+  accepted(): void {}
+
   undecided(askId: number, command: JobsCommand, error: unknown): void {
     if (command.kind === 'carryJobs') return this.#compaction.failed(errorText(error));
     if (command.kind === 'storePlan') return this.#options.sink.fail(command.askId, internalError('the plan could not be stored'));

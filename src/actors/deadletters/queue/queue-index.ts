@@ -48,7 +48,7 @@ const ATTEMPTS_MAX = 3;
 /** `asked`: by which the database knows it. Undefined: it is not given up. */
 type Reading = { readonly asked: string | undefined; isGivenUp: boolean };
 
-const ownReading: Reading = { asked: undefined, isGivenUp: false };
+const ownReading = (): Reading => ({ asked: undefined, isGivenUp: false });
 
 export class QueueIndex {
   readonly #options: QueueIndexOptions;
@@ -82,7 +82,7 @@ export class QueueIndex {
   async #countAhead(): Promise<void> {
     try {
       for (const by of countedAhead) {
-        await this.#groupsOfAll({ kind: 'groupLetters', condition: undefined, by, max: KEPT_GROUPS_MAX }, ownReading);
+        await this.#groupsOfAll({ kind: 'groupLetters', condition: undefined, by, max: KEPT_GROUPS_MAX }, ownReading());
       }
     } catch {
       // It is counted when it is asked for.
@@ -96,7 +96,7 @@ export class QueueIndex {
     const row = this.#options.unwritten.pending(messageId) ?? (await this.rowOf(messageId));
     const found = row === undefined ? 'moved' : await this.#letterAt(row, new GoneRecords());
     if (found !== 'moved') return found;
-    const read = await this.#read({ kind: 'readLetter', messageId }, ownReading);
+    const read = await this.#read({ kind: 'readLetter', messageId }, ownReading());
     assert(read.kind === 'letter' || read.kind === 'rejected', 'a letter was asked for');
     return read;
   }

@@ -121,12 +121,18 @@ export class HistoryCheckpoints implements CheckpointedState {
  * loaded when they are needed, its timers when they are near, and tasks for workers some at a time. Rejects with DatabaseError; `unavailable`, too,
  * when another has restored meanwhile.
  */
-export async function shardTasks(database: Database, wire: StateWire, journal: JournalId, fence: Fence) {
+export async function shardTasks(
+  database: Pick<Database, 'transferTasks' | 'tasksAside'>,
+  wire: StateWire,
+  journal: JournalId,
+  fence: Fence,
+) {
   const transferTasks: TransferTaskRow[] = [];
   const read = (last: TransferTaskRow | undefined) => database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS);
   for await (const page of pages(fence, read)) for (const row of page) if (!isForWorker(row, wire)) transferTasks.push(row);
   const aside = await under(fence, database.tasksAside(journal));
-  transferTasks.push(...aside.transferTasks);
+  // Not as arguments of one call: of these nobody knows how many there are.
+  for (const row of aside.transferTasks) transferTasks.push(row);
   return { transferTasks: transferTasks.sort((one, other) => one.taskId - other.taskId), timers: aside.timers };
 }
 
